@@ -1,0 +1,55 @@
+//! The asking side: one request, perhaps one question back, one answer. Blocking, for helpers without a runtime.
+//! A request and any stream come in, the answer goes out.
+//! Opens nothing: the stream is given, and what the agent needs from the caller is found by the caller's function.
+
+use std::io::{self, Read, Write};
+
+use serde::de::DeserializeOwned;
+use zeroize::Zeroizing;
+
+use crate::frame::{Frame, FrameError, decode, decode_length};
+use crate::message::{Answer, Ask, Need, Reply, Request, Supply, VERSION};
+
+/// Says why there is no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The agent went away or was too slow: it may be asked once more.
+    #[error("the agent did not answer")]
+    Stream(#[from] io::Error),
+    /// The agent does not speak this protocol: a new one is needed.
+    #[error("the agent's answer was not understood")]
+    Frame(#[from] FrameError),
+}
+
+/// Any stream to an agent: a socket, a child's stdio, ssh.
+pub trait Stream: Read + Write {}
+impl<T: Read + Write> Stream for T {}
+
+/// Asks, supplies what is needed, and gives the answer.
+///
+/// # Errors
+/// [`AskError`], when there is none; a failure that the agent reports is an answer.
+pub fn ask(stream: &mut dyn Stream, ask: Ask, supply: &dyn Fn(&Need) -> Supply) -> Result<Answer, AskError> {
+    send(stream, &Frame::encode(&Request { version: VERSION, ask })?)?;
+    match receive(stream)? {
+        Reply::Need(need) => {
+            send(stream, &Frame::encode(&supply(&need))?)?;
+            receive(stream)
+        }
+        answer => Ok(answer),
+    }
+}
+
+fn send(stream: &mut dyn Stream, frame: &Frame) -> Result<(), AskError> {
+    stream.write_all(frame.bytes())?;
+    Ok(stream.flush()?)
+}
+
+fn receive<M: DeserializeOwned>(stream: &mut dyn Stream) -> Result<M, AskError> {
+    let mut head = [0; 4];
+    stream.read_exact(&mut head)?;
+    let mut json = Zeroizing::new(vec![0; decode_length(head)?]);
+    stream.read_exact(&mut json)?;
+    Ok(decode(&json)?)
+}

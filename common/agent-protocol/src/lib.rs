@@ -1,0 +1,16 @@
+//! What helpers, `credmint` and the agent say to each other: one JSON object a frame, over any stream.
+//! A request goes out, the agent may ask back what the caller's environment and files hold, the answer comes in.
+//! Opens nothing: the stream is given. Specification: `protocol-spec/agent-protocol.md`.
+
+mod client;
+mod frame;
+mod message;
+mod wire_secret;
+
+pub use client::{AskError, Stream, ask};
+pub use frame::{Frame, FrameError, MAXIMUM_FRAME, decode, decode_length};
+pub use message::{
+    Answer, Ask, Credential, EntryStatus, Explanation, FailureOnWire, Got, IdentityClaims, Need, Reply, Request,
+    Status, Supply, VERSION,
+};
+pub use wire_secret::WireSecret;

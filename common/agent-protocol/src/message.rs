@@ -1,0 +1,265 @@
+//! The messages of the agent protocol, as serde sees them.
+//! JSON comes in, enums go out, and back; unknown requests and replies are variants, unknown properties are skipped.
+//! Carries secrets only as [`WireSecret`], which has no `Debug` and is wiped on drop.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::wire_secret::WireSecret;
+
+/// Version of the protocol; a peer that does not know it answers with a failure that names its own.
+pub const VERSION: u32 = 1;
+
+/// The first frame of a connection.
+#[derive(Serialize, Deserialize)]
+pub struct Request {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What is asked.
+    #[serde(flatten)]
+    pub ask: Ask,
+}
+
+/// What is asked of the agent.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Ask {
+    /// A credential for a host.
+    Get(Got),
+    /// Terraform hands over a credentials object.
+    Store {
+        /// Which host, which settings.
+        #[serde(flatten)]
+        got: Got,
+        /// The object as JSON text.
+        object: WireSecret,
+    },
+    /// Whatever is kept for a host is dropped.
+    Forget(Got),
+    /// The route of a host, dry: nothing is asked of anybody but the caller.
+    Explain(Got),
+    /// The trust anchor that the issuer of a host signs with, if it is the agent's own (`local-ca`).
+    Anchor(Got),
+    /// How the agent is.
+    Status,
+    /// The agent drops everything and ends.
+    Stop,
+    /// A request of a later version.
+    #[serde(other)]
+    Unknown,
+}
+
+/// What a request about a host is about.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Got {
+    /// Hostname in comparison form.
+    pub hostname: String,
+    /// Name of the program that asks.
+    #[serde(default)]
+    pub program: String,
+    /// The helper's own arguments: with `terraform-credentials-vault-pki` and `-oidc` they are the settings.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Settings file that the caller's environment names; none means the usual place.
+    #[serde(default)]
+    pub settings: Option<String>,
+    /// What remains of the caller's deadline, in milliseconds.
+    #[serde(default)]
+    pub deadline_ms: u64,
+}
+
+/// What the agent answers; `need` may come once before the last.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Reply {
+    /// Names that the agent wants from the caller; the next frame is a [`Supply`].
+    Need(Need),
+    /// A credential.
+    Credential(Credential),
+    /// We are not responsible for that host.
+    None,
+    /// It did not work, and why.
+    Failure(FailureOnWire),
+    /// It is done (store, forget, stop).
+    Done,
+    /// How the agent is.
+    Status(Status),
+    /// The route, explained.
+    Explanation(Explanation),
+    /// A trust anchor in PEM.
+    Anchor {
+        /// Certificate.
+        certificate_pem: String,
+    },
+    /// A reply of a later version.
+    #[serde(other)]
+    Unknown,
+}
+
+/// The last reply, as the client hands it to its caller.
+pub type Answer = Reply;
+
+/// Names of what this route reads from the caller.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Need {
+    /// Environment variables.
+    #[serde(default)]
+    pub environment: Vec<String>,
+    /// Files.
+    #[serde(default)]
+    pub files: Vec<String>,
+}
+
+/// What the caller found; what is absent there is absent here.
+#[derive(Default, Serialize, Deserialize)]
+pub struct Supply {
+    /// Values by name.
+    #[serde(default)]
+    pub environment: BTreeMap<String, WireSecret>,
+    /// Contents by path; UTF-8 only.
+    #[serde(default)]
+    pub files: BTreeMap<String, WireSecret>,
+    /// Files that are there and could not be read: why, by path.
+    #[serde(default)]
+    pub unreadable: BTreeMap<String, String>,
+}
+
+/// The credentials object (`protocol-spec/credentials-object.md`).
+#[derive(Default, Serialize, Deserialize)]
+pub struct Credential {
+    /// Bearer token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<WireSecret>,
+    /// Certification path, end-entity certificate first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_certificate_pem: Option<String>,
+    /// PKCS #8 private key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_private_key_pem: Option<WireSecret>,
+    /// Trust anchors for the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_ca_certificate_pem: Option<String>,
+    /// End of life, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+}
+
+/// A failure, as it travels.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FailureOnWire {
+    /// Word of the kind.
+    pub kind: String,
+    /// What failed.
+    pub what: String,
+    /// The next thing to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// How the agent is: names and times, never secrets.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Status {
+    /// Version of the program.
+    pub version: String,
+    /// Process id.
+    pub pid: u32,
+    /// When it started, RFC 3339.
+    pub started: String,
+    /// What of the hardening took effect, and what did not.
+    #[serde(default)]
+    pub hardening: Vec<String>,
+    /// Addresses the bridge listens on.
+    #[serde(default)]
+    pub bridge: Vec<String>,
+    /// What is kept.
+    #[serde(default)]
+    pub entries: Vec<EntryStatus>,
+}
+
+/// One entry, without what it holds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct EntryStatus {
+    /// Host of the route.
+    pub hostname: String,
+    /// Name of the identity.
+    pub identity: String,
+    /// `sub` claim of the identity's token, if it was readable.
+    #[serde(default)]
+    pub subject: Option<String>,
+    /// Name of the issuer.
+    pub issuer: String,
+    /// `certificate` or `token`.
+    pub kind: String,
+    /// Certificate subject, or nothing.
+    #[serde(default)]
+    pub certificate_subject: Option<String>,
+    /// Certificate serial number, or nothing.
+    #[serde(default)]
+    pub serial: Option<String>,
+    /// End of life, RFC 3339.
+    #[serde(default)]
+    pub expires: Option<String>,
+    /// Seconds that remain.
+    #[serde(default)]
+    pub remaining_seconds: Option<u64>,
+    /// When it is renewed next, RFC 3339.
+    #[serde(default)]
+    pub renews: Option<String>,
+    /// What the issuer granted differently from what was asked.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// Which route, which identity, which issuer, and why.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Explanation {
+    /// Whether a route names the host.
+    pub responsible: bool,
+    /// Identities in order, with what each had to say.
+    #[serde(default)]
+    pub identities: Vec<IdentityClaims>,
+    /// Name of the issuer.
+    #[serde(default)]
+    pub issuer: String,
+    /// Kind of the issuer and where it is, in words.
+    #[serde(default)]
+    pub issuer_words: String,
+    /// `bridge`, `token` or `inline`.
+    #[serde(default)]
+    pub deliver: String,
+    /// Where the bridge goes.
+    #[serde(default)]
+    pub upstream: Option<String>,
+    /// Whether a fresh entry is kept, and until when.
+    #[serde(default)]
+    pub entry: Option<EntryStatus>,
+}
+
+/// What an identity says when asked, without the token.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct IdentityClaims {
+    /// Name in the settings.
+    pub name: String,
+    /// Kind in the settings.
+    pub kind: String,
+    /// `chosen`, `absent`, `failed`, `not asked`.
+    pub state: String,
+    /// Why, in words.
+    #[serde(default)]
+    pub why: Option<String>,
+    /// `iss` claim.
+    #[serde(default)]
+    pub iss: Option<String>,
+    /// `sub` claim.
+    #[serde(default)]
+    pub sub: Option<String>,
+    /// `aud` claim.
+    #[serde(default)]
+    pub aud: Vec<String>,
+    /// `exp` claim, RFC 3339.
+    #[serde(default)]
+    pub exp: Option<String>,
+}

@@ -1,0 +1,58 @@
+//! `[host."…"]`, `[bridge]` and `[agent]`: which host gets what, and how it is delivered.
+//! Tables of the file become plain structs.
+//! Opens no port and reads no certificate itself.
+
+use std::time::Duration;
+
+use crate::issuer::Peer;
+
+/// `[host."registry.corp.example"]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Host {
+    /// `identity`: names in order; the first that has an answer counts. Empty only for issuers that need nobody (`local-ca`).
+    pub identities: Vec<String>,
+    /// `issuer`: name of the issuer.
+    pub issuer: String,
+    /// `deliver` (default `bridge` for certificates, `token` for tokens).
+    pub deliver: Deliver,
+    /// `upstream`: where the bridge goes (default `https://<the host>`); SNI, name check and `Host` stay the host's.
+    pub upstream: Option<String>,
+    /// `ca`, `ca_only`, `proxy` for that upstream.
+    pub peer: Peer,
+    /// `minimum_life`: what is handed out lives at least this long (default 10 min, or a third of a shorter life).
+    pub minimum_life: Option<Duration>,
+}
+
+/// How a credential reaches Terraform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Deliver {
+    /// `bridge`: the answer is the bridge's session token; the credential stays in the agent.
+    Bridge,
+    /// `token`: the answer is the bearer token.
+    Token,
+    /// `inline`: the answer carries PEM properties, and the token if there is one.
+    Inline,
+}
+
+/// `[bridge]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Bridge {
+    /// `port`: loopback port of the `host` blocks; without it one that follows from the user's number.
+    pub port: Option<u16>,
+}
+
+/// `[agent]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AgentSettings {
+    /// `mode`: `auto` (use a running agent, else start one), `once` (a child for each request). `CREDMINT_AGENT` goes first.
+    pub once: bool,
+    /// `idle_exit`: how long an agent without entries in use stays (default 30 min).
+    pub idle_exit: Duration,
+}
+
+impl Default for AgentSettings {
+    fn default() -> Self {
+        Self { once: false, idle_exit: Duration::from_secs(30 * 60) }
+    }
+}

@@ -1,0 +1,188 @@
+//! `[issuer.NAME]`: who grants.
+//! Tables of the file become one struct a kind.
+//! Holds addresses, roles and templates only; `credmint-issuers` talks to them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use credmint_client_identity::KeyAlgorithm;
+
+use crate::identity::ClientAuthentication;
+use crate::source::Source;
+
+/// Says who grants the credential, and what is asked of them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Issuer {
+    /// `kind = "vault-pki"`: a certificate from a PKI secrets engine, for a certification request of ours.
+    VaultPki(Box<VaultPki>),
+    /// `kind = "oidc"`: the identity's token itself, passed on as the bearer token.
+    Oidc(OidcToken),
+    /// `kind = "token-exchange"`: RFC 8693.
+    TokenExchange(Box<TokenExchange>),
+    /// `kind = "vault-token"`: the client token of a login.
+    VaultToken(Box<VaultToken>),
+    /// `kind = "vault-secret"`: a field of what a path of Vault answers to a read.
+    VaultSecret(Box<VaultSecret>),
+    /// `kind = "local-ca"`: an authority in the agent's memory, for trying things out.
+    LocalCa(LocalCa),
+}
+
+/// Says how a server is reached: trust and proxy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Peer {
+    /// `ca`: a PEM file of trust anchors, beside the system's.
+    pub ca: Option<PathBuf>,
+    /// `ca_only`: those anchors alone.
+    pub ca_only: bool,
+    /// `proxy`: the URL of an HTTP proxy; without it none is used, whatever the environment says.
+    pub proxy: Option<String>,
+}
+
+/// Logs in to Vault or OpenBao.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct VaultLogin {
+    /// `address`: `https://host:port`, with a path prefix if the server has one; `http` only on loopback.
+    pub address: String,
+    /// `namespace`: value of the `X-Vault-Namespace` header.
+    pub namespace: Option<String>,
+    /// `auth`: the auth method.
+    pub auth: VaultAuth,
+    /// How to reach it.
+    pub peer: Peer,
+}
+
+/// `auth = { method = "…" }`: how the agent logs in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum VaultAuth {
+    /// `jwt`: the identity's token.
+    Jwt {
+        /// Mount path (default `jwt`).
+        mount: String,
+        /// Role; empty means the method's default role.
+        role: String,
+    },
+    /// `kubernetes`: the identity's token, a projected service-account token.
+    Kubernetes {
+        /// Mount path (default `kubernetes`).
+        mount: String,
+        /// Role.
+        role: String,
+    },
+    /// `approle`: a role ID from the settings and a secret ID from a source.
+    AppRole {
+        /// Mount path (default `approle`).
+        mount: String,
+        /// Role ID: names the role, is not secret.
+        role_id: String,
+        /// Where the secret ID is found.
+        secret_id: Source,
+    },
+    /// `cert`: a client identity that another issuer made, presented over TLS.
+    Cert {
+        /// Mount path (default `cert`).
+        mount: String,
+        /// Role name; without it the server tries all.
+        role: Option<String>,
+        /// PEM file or source of the certification path.
+        certificate: Source,
+        /// Source of the private key (PKCS #8 PEM).
+        key: Source,
+    },
+    /// `token`: a client token from a source; nothing is logged in to.
+    Token {
+        /// Where the token is found.
+        token: Source,
+    },
+}
+
+/// `kind = "vault-pki"`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct VaultPki {
+    /// Address and auth method.
+    pub login: VaultLogin,
+    /// `mount`: mount path of the engine, may have slashes (default `pki`).
+    pub mount: String,
+    /// `role`: the PKI role.
+    pub role: String,
+    /// `key`: algorithm of the key that we make (default ECDSA P-256).
+    pub key: KeyAlgorithm,
+    /// `common_name`: template over the identity's claims, for example `{email}`.
+    pub common_name: Option<String>,
+    /// `dns_names`: templates.
+    pub dns_names: Vec<String>,
+    /// `email_addresses`: templates.
+    pub email_addresses: Vec<String>,
+    /// `ip_addresses`: templates.
+    pub ip_addresses: Vec<String>,
+    /// `uris`: templates.
+    pub uris: Vec<String>,
+    /// `ttl`: life to ask for; without it the role decides.
+    pub ttl: Option<Duration>,
+}
+
+/// `kind = "oidc"`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OidcToken {
+    /// `audience`: what `aud` must contain, checked before the token is handed out (never trusted for more).
+    pub audience: Option<String>,
+}
+
+/// `kind = "token-exchange"`: RFC 8693 §2.1.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TokenExchange {
+    /// `issuer`: issuer URL, for discovery; unless `token_endpoint` is given.
+    pub issuer: Option<String>,
+    /// `token_endpoint`, given directly.
+    pub token_endpoint: Option<String>,
+    /// `client_id`, `client_auth`, `client_secret`, `client_key`.
+    pub client: ClientAuthentication,
+    /// `audience`.
+    pub audience: Vec<String>,
+    /// `resource`.
+    pub resources: Vec<String>,
+    /// `scopes`.
+    pub scopes: Vec<String>,
+    /// `subject_token_type` (default `urn:ietf:params:oauth:token-type:jwt`).
+    pub subject_token_type: String,
+    /// `requested_token_type`.
+    pub requested_token_type: Option<String>,
+    /// `actor_token`: where the actor token is found.
+    pub actor_token: Option<Source>,
+    /// `actor_token_type` (default `urn:ietf:params:oauth:token-type:jwt`).
+    pub actor_token_type: String,
+    /// How to reach it.
+    pub peer: Peer,
+}
+
+/// `kind = "vault-token"`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct VaultToken {
+    /// Address and auth method.
+    pub login: VaultLogin,
+}
+
+/// `kind = "vault-secret"`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct VaultSecret {
+    /// Address and auth method.
+    pub login: VaultLogin,
+    /// `path`: what to read, below `/v1/` (for KV version 2 with its `data/`).
+    pub path: String,
+    /// `field`: the field of `data` that holds the token (for KV version 2, of `data.data`; default `token`).
+    pub field: String,
+}
+
+/// `kind = "local-ca"`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LocalCa {
+    /// `key`: algorithm of the keys (default ECDSA P-256).
+    pub key: KeyAlgorithm,
+    /// `common_name`: template over the identity's claims (default `{sub}`).
+    pub common_name: String,
+    /// `uris`: templates.
+    pub uris: Vec<String>,
+    /// `ttl` (default 1 h).
+    pub ttl: Duration,
+}

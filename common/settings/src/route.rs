@@ -1,0 +1,67 @@
+//! From a hostname to its route: the ordered identities and the issuer.
+//! Checked settings and a hostname come in, references into the settings go out.
+//! Reads nothing: [`Route::caller_reads`] only says what has to be read from the caller.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use credmint_vocabulary::Hostname;
+
+use crate::host::{AgentSettings, Bridge, Host};
+use crate::identity::Identity;
+use crate::issuer::Issuer;
+
+/// Holds all that the files say, checked: no dangling name, no unknown key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// `[identity.NAME]`.
+    pub identities: BTreeMap<String, Identity>,
+    /// `[issuer.NAME]`.
+    pub issuers: BTreeMap<String, Issuer>,
+    /// `[host."…"]`.
+    pub hosts: BTreeMap<Hostname, Host>,
+    /// `[bridge]`.
+    pub bridge: Bridge,
+    /// `[agent]`.
+    pub agent: AgentSettings,
+}
+
+/// Leads from a host to who asks and who grants.
+#[derive(Clone, Copy, Debug)]
+pub struct Route<'a> {
+    /// The host's table.
+    pub host: &'a Host,
+    /// Name of the issuer.
+    pub issuer_name: &'a str,
+    /// The issuer.
+    pub issuer: &'a Issuer,
+    settings: &'a Settings,
+}
+
+/// Lists what a route reads from the caller: the agent's own environment and files are not the caller's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallerReads {
+    /// Names of environment variables.
+    pub environment: BTreeSet<String>,
+    /// Paths of files.
+    pub files: BTreeSet<PathBuf>,
+}
+
+impl Settings {
+    /// Finds the route of a host; `None` when we are not responsible for it.
+    #[must_use]
+    pub fn route(&self, hostname: &Hostname) -> Option<Route<'_>> {
+        let host = self.hosts.get(hostname)?;
+        let (issuer_name, issuer) = self.issuers.get_key_value(&host.issuer)?;
+        Some(Route { host, issuer_name, issuer, settings: self })
+    }
+}
+
+impl<'a> Route<'a> {
+    /// Lists the identities in the order in which they are asked.
+    pub fn identities(&self) -> impl Iterator<Item = (&'a str, &'a Identity)> + use<'a> {
+        let settings = self.settings;
+        let known = move |name: &'a String| settings.identities.get_key_value(name);
+        self.host.identities.iter().filter_map(known).map(|(name, identity)| (name.as_str(), identity))
+    }
+}

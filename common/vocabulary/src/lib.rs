@@ -1,0 +1,17 @@
+//! The words that every room shares: who is meant, what is secret, until when, and what went wrong.
+//! Text and numbers come in, checked values go out.
+//! Touches nothing: no files, no network, no clock, no environment. Time is always a parameter.
+
+mod deadline;
+mod expiry;
+mod failure;
+mod hostname;
+mod printable;
+mod secret;
+
+pub use deadline::Deadline;
+pub use expiry::{Expiry, ExpiryError, Timestamp};
+pub use failure::{Failure, FailureKind};
+pub use hostname::{Hostname, HostnameError};
+pub use printable::printable;
+pub use secret::Secret;

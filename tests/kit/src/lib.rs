@@ -1,0 +1,53 @@
+//! What every story needs: an empty home, real peers, and a canary.
+//!
+//! Nothing comes in but the programs that the workspace built and the peers that `tests/peers/setup` installed; what goes
+//! out are panics that say what was seen and where. The kit touches only directories of its own and loopback, ends only
+//! processes that it started or that run in one of its homes, and never depends on the rooms that it tests.
+//!
+//! A story in six lines:
+//!
+//! ```no_run
+//! use credmint_test_kit::{Canary, Home, OpenIdProvider};
+//!
+//! let provider = OpenIdProvider::start();
+//! let home = Home::new();
+//! let mut canary = Canary::new();
+//! let token = canary.watch("subject token", provider.token_for("alice", "registry", 300));
+//! canary.allow_file(home.write("token", &token));
+//! let output = home.run("terraform-credentials-credmint").args(["get", "registry.corp.example"]).answer().output();
+//! assert_eq!(output.code, Some(0), "{}", output.stderr);
+//! canary.check(&home);
+//! ```
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "a test kit fails by panicking, and starts programs, reads files and dials out in place of a user"
+)]
+
+pub mod canary;
+pub mod certificates;
+pub mod encoding;
+pub mod home;
+pub mod http;
+pub mod memory;
+pub mod openbao;
+pub mod openid_provider;
+pub mod peer;
+pub mod processes;
+pub mod random;
+pub mod registry;
+pub mod run;
+pub mod terraform;
+
+pub use canary::Canary;
+pub use certificates::Authority;
+pub use home::Home;
+pub use openbao::OpenBao;
+pub use openid_provider::OpenIdProvider;
+pub use registry::{Gate, Links, Registry};
+pub use run::{Output, Run};
+pub use terraform::Terraform;

@@ -95,11 +95,11 @@ mod tests {
 
     #[test]
     fn frame_survives_a_round_trip() {
-        let frame = Frame::encode(&Request { version: VERSION, ask: Ask::Status }).expect("encodes");
+        let frame = Frame::encode(&Request { version: VERSION, ask: Ask::Stop }).expect("encodes");
         let (head, json) = frame.bytes().split_at(4);
         assert_eq!(decode_length(head.try_into().expect("four")).expect("short"), json.len());
         let back: Request = decode(json).expect("decodes");
-        assert!(matches!(back.ask, Ask::Status));
+        assert!(matches!(back.ask, Ask::Stop));
     }
 
     #[test]

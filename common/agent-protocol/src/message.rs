@@ -42,8 +42,12 @@ pub enum Ask {
     Explain(Got),
     /// The trust anchor that the issuer of a host signs with, if it is the agent's own (`local-ca`).
     Anchor(Got),
-    /// How the agent is.
-    Status,
+    /// How the agent is, and the entries of the caller: those whose identity it can name.
+    Status {
+        /// Settings file that the caller's environment names; none means the usual place.
+        #[serde(default)]
+        settings: Option<String>,
+    },
     /// The agent drops everything and ends.
     Stop,
     /// A request of a later version.
@@ -174,9 +178,12 @@ pub struct Status {
     /// Addresses the bridge listens on.
     #[serde(default)]
     pub bridge: Vec<String>,
-    /// What is kept.
+    /// What is kept for this caller.
     #[serde(default)]
     pub entries: Vec<EntryStatus>,
+    /// How many more entries are kept for callers whose identity this one cannot name.
+    #[serde(default)]
+    pub other_entries: usize,
 }
 
 /// One entry, without what it holds.

@@ -140,7 +140,8 @@ impl Request {
 }
 
 fn curl(script: &str) -> std::process::Output {
-    let arguments = ["--disable", "--silent", "--show-error", "--include", "--noproxy", "*", "--max-time", "30", "--config", "-"];
+    let arguments =
+        ["--disable", "--silent", "--show-error", "--include", "--noproxy", "*", "--max-time", "30", "--config", "-"];
     let mut child = Command::new("curl")
         .args(arguments)
         .stdin(Stdio::piped())
@@ -185,7 +186,8 @@ fn unchunk(mut rest: &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     loop {
         let line = rest.windows(2).position(|two| two == b"\r\n")?;
-        let size = usize::from_str_radix(std::str::from_utf8(&rest[..line]).ok()?.split(';').next()?.trim(), 16).ok()?;
+        let size =
+            usize::from_str_radix(std::str::from_utf8(&rest[..line]).ok()?.split(';').next()?.trim(), 16).ok()?;
         if size == 0 {
             return Some(body);
         }
@@ -200,7 +202,8 @@ mod tests {
 
     #[test]
     fn a_chunked_answer_is_put_together() {
-        let answer = parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n").unwrap();
+        let answer =
+            parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n").unwrap();
         assert_eq!((answer.status, answer.body.as_str()), (200, "abcde"));
     }
 

@@ -33,6 +33,7 @@ pub mod certificates;
 pub mod encoding;
 pub mod home;
 pub mod http;
+pub mod kubernetes;
 pub mod memory;
 pub mod openbao;
 pub mod openid_provider;

@@ -35,7 +35,8 @@ impl Peer {
     /// Starts a server in its own directory with an empty environment, but for PATH, HOME and what the command sets.
     pub fn start(name: &str, directory: TempDir, command: &mut Command) -> Self {
         let log = File::create(directory.path().join("log")).expect("a log");
-        let set: Vec<_> = command.get_envs().map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned))).collect();
+        let set: Vec<_> =
+            command.get_envs().map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned))).collect();
         command.env_clear();
         for (name, value) in set {
             command.env(name, value.unwrap_or_default());
@@ -77,7 +78,12 @@ impl Peer {
             if self.has_ended() {
                 return None;
             }
-            assert!(start.elapsed() < Duration::from_secs(60), "{} is not ready after a minute:\n{}", self.name, self.log());
+            assert!(
+                start.elapsed() < Duration::from_secs(60),
+                "{} is not ready after a minute:\n{}",
+                self.name,
+                self.log()
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }

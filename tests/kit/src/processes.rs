@@ -96,7 +96,10 @@ pub fn listens(pid: u32, port: u16) -> bool {
         let text = fs::read_to_string(table).unwrap_or_default();
         text.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>()).any(|fields| {
             // 0A is TCP_LISTEN; the tenth field is the socket's inode.
-            fields.len() > 9 && fields[1].ends_with(&wanted) && fields[3] == "0A" && fields[9].parse().is_ok_and(|inode| own.contains(&inode))
+            fields.len() > 9
+                && fields[1].ends_with(&wanted)
+                && fields[3] == "0A"
+                && fields[9].parse().is_ok_and(|inode| own.contains(&inode))
         })
     })
 }

@@ -1,0 +1,125 @@
+//! A real OpenID Provider: npm `oidc-provider`, on loopback, with the clients of `tests/peers/openid-provider`.
+//!
+//! Nothing comes in; an issuer, its clients' secrets, and tokens that it signed go out. Every token comes from its real
+//! token endpoint (RFC 6749 section 4.4).
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::encoding::base64;
+use crate::http::{Answer, Request};
+use crate::peer::{self, Peer};
+use crate::{certificates, random};
+
+/// A provider that the test started.
+pub struct OpenIdProvider {
+    peer: Peer,
+    issuer: String,
+    secret: String,
+    post_secret: String,
+    mint_secret: String,
+    private_key: String,
+}
+
+impl OpenIdProvider {
+    /// Starts one whose tokens live for five minutes.
+    pub fn start() -> Self {
+        Self::start_with_ttl(300)
+    }
+
+    /// Starts one whose tokens live for so many seconds.
+    pub fn start_with_ttl(ttl: u32) -> Self {
+        let directory = peer::directory();
+        let (private_key, public_key) = certificates::key_pair();
+        let public_key_file = directory.path().join("ci-jwt.pem");
+        fs::write(&public_key_file, public_key).expect("the public key");
+        let secret = || random::secret("client");
+        let (secret, post_secret, mint_secret) = (secret(), secret(), secret());
+        let mut command = Command::new("node");
+        let server = peer::installed("openid-provider").join("server.mjs");
+        command.args(["--preserve-symlinks", "--preserve-symlinks-main"]).arg(server).arg("0");
+        command.env("CI_SECRET", &secret).env("CI_POST_SECRET", &post_secret).env("MINT_SECRET", &mint_secret);
+        command.env("CI_JWT_PUBLIC_KEY", public_key_file).env("TTL", ttl.to_string());
+        let mut peer = Peer::start("the OpenID Provider", directory, &mut command);
+        let issuer = peer
+            .wait_until(|peer| peer.log().lines().find_map(|line| line.strip_prefix("ready ").map(ToOwned::to_owned)));
+        let issuer = issuer.unwrap_or_else(|| peer.fail("ended while it started"));
+        Self { peer, issuer, secret, post_secret, mint_secret, private_key }
+    }
+
+    /// Gives the issuer, as settings have it.
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// Gives the token endpoint.
+    pub fn token_endpoint(&self) -> String {
+        format!("{}/token", self.issuer)
+    }
+
+    /// Gives the secret of the client `ci` (client_secret_basic).
+    pub fn ci_secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// Gives the secret of the client `ci-post` (client_secret_post).
+    pub fn ci_post_secret(&self) -> &str {
+        &self.post_secret
+    }
+
+    /// Gives the private key of the client `ci-jwt` (private_key_jwt, ES256) in PEM form.
+    pub fn ci_jwt_key(&self) -> &str {
+        &self.private_key
+    }
+
+    /// Gets a token for a subject and an audience; its `email` is `<subject>@corp.example`. A negative life makes one
+    /// that has expired.
+    pub fn token_for(&self, subject: &str, audience: &str, ttl: i64) -> String {
+        self.token_with(subject, audience, ttl, json!({ "email": format!("{subject}@corp.example") }))
+    }
+
+    /// Gets a token with any claims besides.
+    pub fn token_with(&self, subject: &str, audience: &str, ttl: i64, claims: Value) -> String {
+        let (ttl, claims) = (ttl.to_string(), claims.to_string());
+        let fields = [
+            ("grant_type", "client_credentials"),
+            ("subject", subject),
+            ("audience", audience),
+            ("ttl", &ttl),
+            ("claims", &claims),
+        ];
+        self.granted(&self.ask_as("mint", &self.mint_secret, &fields))
+    }
+
+    /// Sends a request to the token endpoint as a client with client_secret_basic.
+    pub fn ask_as(&self, client: &str, secret: &str, fields: &[(&str, &str)]) -> Answer {
+        let authorization = format!("Basic {}", base64(format!("{client}:{secret}").as_bytes()));
+        Request::new("POST", &self.token_endpoint()).header("Authorization", &authorization).form(fields).send()
+    }
+
+    /// Takes the access token out of an answer.
+    pub fn granted(&self, answer: &Answer) -> String {
+        assert_eq!(answer.status, 200, "the OpenID Provider refuses: {}", answer.body);
+        answer.json()["access_token"].as_str().expect("an access token").to_owned()
+    }
+
+    /// Lists the requests to the token endpoint, those for the kit's own tokens left out: client, authentication,
+    /// grant_type, audience, resource, scope, actor, status, error.
+    pub fn requests(&self) -> Vec<Value> {
+        let log = self.peer.log();
+        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines.filter(|line| line["grant_type"].is_string() && line["client"] != "mint").collect()
+    }
+
+    /// Gives its process id.
+    pub fn pid(&self) -> u32 {
+        self.peer.pid()
+    }
+
+    /// Ends it; its address answers no more.
+    pub fn stop(&mut self) {
+        self.peer.stop();
+    }
+}

@@ -3,5 +3,20 @@
 //! Touches nothing else. RFC 2986 (requests), RFC 5280 (certificates), RFC 5958 (keys).
 
 mod algorithm;
+mod authority;
+mod certificate;
+mod difference;
+mod identity;
+mod names;
+mod path;
+mod pem;
+mod private_key;
+mod request;
 
 pub use algorithm::KeyAlgorithm;
+pub use authority::{Authority, AuthorityError};
+pub use difference::{Asked, Difference};
+pub use identity::{AssembleError, ClientIdentity};
+pub use names::Names;
+pub use private_key::{KeyError, PrivateKey};
+pub use request::{RequestError, SigningRequest};

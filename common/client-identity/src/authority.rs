@@ -1,0 +1,160 @@
+//! A certification authority in memory: for `local-ca`, for `credmint demo`, and for tests.
+//! Certification requests and names come in, certificates go out.
+//! Touches nothing but the random number generator; the time is a parameter. RFC 5280.
+
+use std::fmt;
+use std::time::Duration;
+
+use credmint_vocabulary::Timestamp;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateSigningRequestParams, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyUsagePurpose, PublicKeyData, SerialNumber,
+};
+use time::OffsetDateTime;
+
+use crate::algorithm::KeyAlgorithm;
+use crate::names::Names;
+use crate::private_key::{KeyError, PrivateKey};
+use crate::request::SigningRequest;
+
+/// Backdates what is issued, for clocks that are a little behind; Vault's default.
+const BACKDATED: Duration = Duration::from_secs(30);
+
+/// Holds the key of an authority and its own certificate.
+pub struct Authority {
+    key: PrivateKey,
+    params: CertificateParams,
+    pem: String,
+    not_after: Timestamp,
+}
+
+/// Says why nothing was issued.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuthorityError {
+    /// A name that no certificate can carry.
+    #[error("the name `{0}` has characters that a certificate cannot carry")]
+    Name(String),
+    /// There is no key, or it does not sign.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The request is none, or not signed by its own key.
+    #[error("the certification request is broken")]
+    Request,
+    /// A date that no certificate can have.
+    #[error("a certificate cannot have these dates")]
+    Dates,
+    /// The cryptographic library refused to sign.
+    #[error("the certificate could not be signed")]
+    Signing,
+    /// The authority's own certificate is over.
+    #[error("the authority itself expired at {0}")]
+    Expired(Timestamp),
+}
+
+impl Authority {
+    /// Makes an authority with a key of its own (ECDSA P-256) and a certificate that it signs itself.
+    ///
+    /// # Errors
+    /// No key, or dates that a certificate cannot have.
+    pub fn new(common_name: &str, life: Duration, now: Timestamp) -> Result<Self, AuthorityError> {
+        let names = Names { common_name: Some(common_name.to_owned()), ..Names::default() };
+        let mut params = dated(&names, now, now.plus(life))?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let key = PrivateKey::generate(KeyAlgorithm::EcdsaP256)?;
+        let pem = params.self_signed(&*key.signer()?).map_err(|_| AuthorityError::Signing)?.pem();
+        Ok(Self { key, params, pem, not_after: now.plus(life) })
+    }
+
+    /// Lends the authority's own certificate: the trust anchor.
+    #[must_use]
+    pub fn certificate_pem(&self) -> &str {
+        &self.pem
+    }
+
+    /// Gives the time at which the authority ends.
+    #[must_use]
+    pub fn not_after(&self) -> Timestamp {
+        self.not_after
+    }
+
+    /// Signs a request for client authentication; names are the request's, the life never outlasts the authority's.
+    ///
+    /// # Errors
+    /// A broken request, or an authority that has ended.
+    pub fn sign(&self, request: &SigningRequest, ttl: Duration, now: Timestamp) -> Result<String, AuthorityError> {
+        let request = CertificateSigningRequestParams::from_pem(request.pem()).map_err(|_| AuthorityError::Request)?;
+        let mut params = self.dated(&Names::default(), ttl, now)?;
+        params.distinguished_name = request.params.distinguished_name;
+        params.subject_alt_names = request.params.subject_alt_names;
+        self.issue(params, ExtendedKeyUsagePurpose::ClientAuth, &request.public_key)
+    }
+
+    /// Makes a key and a certificate for a server.
+    ///
+    /// # Errors
+    /// A name that no certificate can carry, or an authority that has ended.
+    pub fn server_certificate(
+        &self,
+        names: &Names,
+        ttl: Duration,
+        now: Timestamp,
+    ) -> Result<(String, PrivateKey), AuthorityError> {
+        let key = PrivateKey::generate(KeyAlgorithm::EcdsaP256)?;
+        let params = self.dated(names, ttl, now)?;
+        let pem = self.issue(params, ExtendedKeyUsagePurpose::ServerAuth, &*key.signer()?)?;
+        Ok((pem, key))
+    }
+
+    fn dated(&self, names: &Names, ttl: Duration, now: Timestamp) -> Result<CertificateParams, AuthorityError> {
+        if self.not_after <= now {
+            return Err(AuthorityError::Expired(self.not_after));
+        }
+        dated(names, now, now.plus(ttl).min(self.not_after))
+    }
+
+    fn issue(
+        &self,
+        mut params: CertificateParams,
+        usage: ExtendedKeyUsagePurpose,
+        public: &impl PublicKeyData,
+    ) -> Result<String, AuthorityError> {
+        params.is_ca = IsCa::ExplicitNoCa;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![usage];
+        params.use_authority_key_identifier_extension = true;
+        let signer = self.key.signer()?;
+        let issuer = Issuer::from_params(&self.params, &*signer);
+        Ok(params.signed_by(public, &issuer).map_err(|_| AuthorityError::Signing)?.pem())
+    }
+}
+
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Authority(until {})", self.not_after)
+    }
+}
+
+fn dated(names: &Names, now: Timestamp, until: Timestamp) -> Result<CertificateParams, AuthorityError> {
+    let mut params = names.params().map_err(AuthorityError::Name)?;
+    params.not_before = date(now.minus(BACKDATED))?;
+    params.not_after = date(until)?;
+    params.serial_number = Some(serial()?);
+    Ok(params)
+}
+
+/// Dates of a certificate end with the year 9999 (RFC 5280 §4.1.2.5), which is also where `time` ends.
+fn date(at: Timestamp) -> Result<OffsetDateTime, AuthorityError> {
+    OffsetDateTime::from_unix_timestamp(at.unix()).map_err(|_| AuthorityError::Dates)
+}
+
+/// Draws a serial number: positive and not zero (RFC 5280 §4.1.2.2).
+fn serial() -> Result<SerialNumber, AuthorityError> {
+    let mut octets = [0_u8; 16];
+    aws_lc_rs::rand::fill(&mut octets).map_err(|_| AuthorityError::Signing)?;
+    if let Some(first) = octets.first_mut() {
+        *first = (*first & 0x7f) | 0x40;
+    }
+    Ok(SerialNumber::from_slice(&octets))
+}

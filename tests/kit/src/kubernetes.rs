@@ -9,6 +9,8 @@ use std::thread;
 
 use serde_json::{Value, json};
 
+use crate::encoding::claims;
+
 /// An API server that knows one service account.
 pub struct KubernetesApi {
     address: String,
@@ -44,6 +46,12 @@ pub fn service_account_claims(audience: &str, namespace: &str, name: &str) -> Va
     })
 }
 
+fn accepted(token: &str, user: &str) -> Value {
+    let claims = claims(token);
+    let user = json!({ "username": user, "uid": claims["kubernetes.io"]["serviceaccount"]["uid"] });
+    json!({ "authenticated": true, "audiences": claims["aud"], "user": user })
+}
+
 fn answer(mut stream: TcpStream, token: &str, user: &str) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut length = 0;
@@ -60,12 +68,8 @@ fn answer(mut stream: TcpStream, token: &str, user: &str) -> std::io::Result<()>
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let mut review: Value = serde_json::from_slice(&body)?;
-    review["status"] = match review["spec"]["token"] == token {
-        true => {
-            json!({ "authenticated": true, "user": { "username": user, "uid": "11111111-2222-3333-4444-555555555555" } })
-        }
-        false => json!({ "authenticated": false, "error": "not a token of this cluster" }),
-    };
+    let known = review["spec"]["token"] == token;
+    review["status"] = if known { accepted(token, user) } else { json!({ "authenticated": false }) };
     let body = review.to_string();
     let head = "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nConnection: close";
     write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len())

@@ -54,7 +54,7 @@ impl OpenBao {
         let directory = peer::directory();
         let (port, token) = (random::free_port(), random::secret("root"));
         let mut command = Command::new(peer::installed("bin/bao"));
-        command.args(["server", "-dev", "-dev-no-store-token", "-log-level=info"]);
+        command.args(["server", "-dev", "-dev-no-store-token", "-log-level=debug"]);
         command.arg(format!("-dev-root-token-id={token}")).arg(format!("-dev-listen-address=127.0.0.1:{port}"));
         if tls {
             command.arg("-dev-tls").arg(format!("-dev-tls-cert-dir={}", directory.path().display()));
@@ -84,6 +84,11 @@ impl OpenBao {
     /// Gives the client with the root token.
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// Reads what it printed so far.
+    pub fn log(&self) -> String {
+        self.peer.log()
     }
 
     /// Seals it: every request is answered with 503 until [`OpenBao::unseal`].

@@ -22,6 +22,11 @@ pub fn holds(pid: u32, value: &[u8]) -> bool {
     find(pid, value).is_some()
 }
 
+/// Says whether the caller may read the memory of the process: root may, others only if it is dumpable.
+pub fn is_readable(pid: u32) -> bool {
+    File::open(format!("/proc/{pid}/mem")).is_ok()
+}
+
 /// Finds the first region that holds the value.
 fn find(pid: u32, value: &[u8]) -> Option<String> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("the map of a process that the caller may trace");

@@ -25,6 +25,7 @@ pub struct Run<'home> {
     input: Option<Vec<u8>>,
     deadline: Duration,
     is_answer: bool,
+    has_terminal: bool,
 }
 
 /// What a program did.
@@ -83,6 +84,7 @@ impl<'home> Run<'home> {
             input: None,
             deadline,
             is_answer: false,
+            has_terminal: false,
         }
     }
 
@@ -142,6 +144,27 @@ impl<'home> Run<'home> {
         self
     }
 
+    /// Gives it a terminal of its own, as a person has one: what is written to the terminal by whomever is in stdout then,
+    /// and so is stderr. By the program `script` of util-linux.
+    #[must_use]
+    pub fn terminal(mut self) -> Self {
+        self.has_terminal = true;
+        self
+    }
+
+    fn command(&self) -> Command {
+        if !self.has_terminal {
+            let mut command = Command::new(&self.program);
+            command.args(&self.arguments);
+            return command;
+        }
+        let words = [self.program.as_os_str()].into_iter().chain(self.arguments.iter().map(OsString::as_os_str));
+        let line: Vec<String> = words.map(|word| quoted(&word.to_string_lossy())).collect();
+        let mut command = Command::new("script");
+        command.args(["--quiet", "--return", "--flush", "--command", &line.join(" "), "/dev/null"]);
+        command
+    }
+
     /// Runs it to its end.
     pub fn output(self) -> Output {
         self.start().output()
@@ -149,8 +172,8 @@ impl<'home> Run<'home> {
 
     /// Starts it and goes on.
     pub fn start(self) -> Running<'home> {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).env_clear().envs(self.home.environment());
+        let mut command = self.command();
+        command.env_clear().envs(self.home.environment());
         for (name, value) in &self.environment {
             match value {
                 Some(value) => command.env(name, value),
@@ -242,6 +265,11 @@ impl Drop for Running<'_> {
             self.end();
         }
     }
+}
+
+/// Quotes a word for the shell.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Reads a pipe in the background, piece by piece, so that what came is there even if its end never comes.

@@ -151,3 +151,12 @@ fn a_home_is_empty_and_short() {
     assert_eq!(output.stdout, "CHECKPOINT_DISABLE HOME PATH PWD TMPDIR XDG_RUNTIME_DIR ");
     assert!(home.runtime_directory().join("credmint/agent.sock").as_os_str().len() < 60);
 }
+
+#[test]
+fn a_terminal_shows_what_is_written_to_it() {
+    let home = Home::new();
+    let script = "echo \"it's why\" >/dev/tty; exit 3";
+    let output = shell(&home, script).terminal().output();
+    assert_eq!((output.stdout.trim_end(), output.code), ("it's why", Some(3)));
+    assert!(!shell(&home, script).output().stdout.contains("why"));
+}

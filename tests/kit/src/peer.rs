@@ -24,11 +24,17 @@ pub fn directory() -> TempDir {
     tempfile::Builder::new().prefix("peer-").tempdir().expect("a directory below TMPDIR")
 }
 
-/// Says where `tests/peers/setup` installs.
+/// Says where `tests/peers/setup` installs, in the repository whose test runs.
 pub fn installed(path: &str) -> PathBuf {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let file = repository.join("target/peers").join(path);
+    let file = repository().join("target/peers").join(path);
     file.canonicalize().unwrap_or_else(|_| panic!("target/peers/{path} is not there; run tests/peers/setup"))
+}
+
+/// Cargo tells a test at run time where its package lies; what was so when the kit was compiled may be another checkout.
+fn repository() -> PathBuf {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let above = Path::new(&package).ancestors().find(|path| path.join("tests/peers/setup").is_file());
+    above.expect("a repository with tests/peers/setup").to_owned()
 }
 
 impl Peer {

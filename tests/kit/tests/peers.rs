@@ -115,6 +115,29 @@ fn openbao_logs_in_a_token_of_the_provider_and_signs_a_request() {
 }
 
 #[test]
+fn the_registry_accepts_what_openbao_signs() {
+    let bao = OpenBao::start();
+    let pki = bao.pki("pki");
+    pki.role("client", json!({}));
+    let (request, key) = certificates::request("alice@corp.example");
+    let signed = pki.sign("client", &request, "alice@corp.example");
+    let leaf = signed["certificate"].as_str().unwrap().to_owned();
+    let home = Home::new();
+    let path = "/.well-known/terraform.json";
+
+    // A server that knows the intermediate takes the leaf alone; one that knows the root only needs the path.
+    let whole = Registry::behind(Gate::ClientCertificate(pki.path())).start();
+    let alone = Identity { certificate: leaf.clone(), key: key.clone() };
+    assert_eq!(ask(&whole, &home, path, Some(&alone)).status, 200);
+    let serial = signed["serial_number"].as_str().unwrap().replace(':', "").to_uppercase();
+    assert_eq!(whole.wait_for_requests(1)[0].serial, serial);
+    let root_only = Registry::behind(Gate::ClientCertificate(pki.root().to_owned())).start();
+    assert_eq!(ask(&root_only, &home, path, Some(&alone)).status, 400);
+    let with_path = Identity { certificate: format!("{leaf}\n{}", pki.intermediate()), key };
+    assert_eq!(ask(&root_only, &home, path, Some(&with_path)).status, 200);
+}
+
+#[test]
 fn openbao_is_sealed_and_unsealed() {
     let bao = OpenBao::start();
     bao.kv("kv1", 1);

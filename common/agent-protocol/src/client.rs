@@ -31,7 +31,19 @@ impl<T: Read + Write> Stream for T {}
 /// # Errors
 /// [`AskError`], when there is none; a failure that the agent reports is an answer.
 pub fn ask(stream: &mut dyn Stream, ask: Ask, supply: &dyn Fn(&Need) -> Supply) -> Result<Answer, AskError> {
-    send(stream, &Frame::encode(&Request { version: VERSION, ask })?)?;
+    converse(stream, &Request { version: VERSION, ask }, supply)
+}
+
+/// Asks with a request that is kept, so that it can be asked again of another agent.
+///
+/// # Errors
+/// As [`ask`].
+pub fn converse(
+    stream: &mut dyn Stream,
+    request: &Request,
+    supply: &dyn Fn(&Need) -> Supply,
+) -> Result<Answer, AskError> {
+    send(stream, &Frame::encode(request)?)?;
     match receive(stream)? {
         Reply::Need(need) => {
             send(stream, &Frame::encode(&supply(&need))?)?;

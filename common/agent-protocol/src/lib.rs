@@ -7,7 +7,7 @@ mod frame;
 mod message;
 mod wire_secret;
 
-pub use client::{AskError, Stream, ask};
+pub use client::{AskError, Stream, ask, converse};
 pub use frame::{Frame, FrameError, MAXIMUM_FRAME, decode, decode_length};
 pub use message::{
     Answer, Ask, Credential, EntryStatus, Explanation, FailureOnWire, Got, IdentityClaims, Need, Reply, Request,

@@ -55,6 +55,21 @@ pub enum Ask {
     Unknown,
 }
 
+impl Ask {
+    /// Fills in what the asking process knows last: its settings file, unless it chose one, and the time that remains.
+    pub fn fill_in(&mut self, caller_settings: Option<String>, remaining_ms: u64) {
+        let settings = match self {
+            Self::Get(got) | Self::Store { got, .. } | Self::Forget(got) | Self::Explain(got) | Self::Anchor(got) => {
+                got.deadline_ms = remaining_ms;
+                &mut got.settings
+            }
+            Self::Status { settings } => settings,
+            Self::Stop | Self::Unknown => return,
+        };
+        *settings = settings.take().or(caller_settings);
+    }
+}
+
 /// What a request about a host is about.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Got {

@@ -1,1 +1,38 @@
-//! To be written.
+//! What this machine has: sockets and who is on them, private directories, the terminal, the clock, hardening.
+//! Names and paths come in, streams, bytes and checked places go out; programs are started only from here.
+//! Knows no credential and no network: what passes through is wiped and never looked at.
+
+mod agent_program;
+mod ask_agent;
+#[cfg(unix)]
+mod detach;
+mod directory;
+mod settings_files;
+mod socket;
+mod supply;
+#[cfg(test)]
+mod testing;
+
+pub mod clock;
+pub mod environment;
+pub mod files;
+pub mod hardening;
+pub mod last_failure;
+pub mod places;
+pub mod prefilter;
+pub mod report;
+pub mod start;
+pub mod streams;
+pub mod terminal;
+
+pub use ask_agent::{AskAgentError, ask_agent, ask_running};
+#[cfg(unix)]
+pub use detach::detach;
+pub use last_failure::LastFailure;
+pub use places::{PlaceError, socket_path, state_directory};
+pub use prefilter::could_route;
+pub use settings_files::{SettingsFiles, SettingsFilesError};
+pub use socket::{ConnectError, Connection, ListenError, Listening, connect, listen, withdraw};
+#[cfg(unix)]
+pub use socket::{own_uid, peer_uid};
+pub use supply::supply;

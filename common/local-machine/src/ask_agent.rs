@@ -1,0 +1,172 @@
+//! One question to the agent, wherever it is: running, to be started, or a child for this request.
+//! A question and a deadline come in, the answer goes out; what the agent needs to know of the caller is supplied.
+//! Asks again once if the agent died before it answered, and never otherwise: Terraform asks again by itself.
+
+use std::io;
+use std::time::Instant;
+
+use credmint_agent_protocol::{Answer, Ask, AskError, FrameError, Request, VERSION, converse};
+use credmint_vocabulary::{Deadline, Failure, FailureKind};
+
+use crate::socket::{ConnectError, Connection, connect};
+use crate::start::{StartError, start_detached, start_once};
+use crate::{PlaceError, agent_program, environment, places, prefilter, settings_files, supply};
+
+/// Says why there is no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AskAgentError {
+    /// There is no private place for the socket.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// There is a socket, and it cannot be used.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// No agent could be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The agent did not answer, or not in this protocol.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// `CREDMINT_AGENT` has a value that we do not know.
+    #[error("CREDMINT_AGENT is neither `auto` nor `once`")]
+    Mode,
+}
+
+/// Asks the agent; where none runs and `worth_starting` says no, the answer is [`Answer::None`].
+///
+/// # Errors
+/// [`AskAgentError`]; a failure that the agent reports is an answer.
+pub fn ask_agent(ask: Ask, worth_starting: &dyn Fn() -> bool, deadline: Deadline) -> Result<Answer, AskAgentError> {
+    let mut request = Request { version: VERSION, ask };
+    for attempt in [Attempt::First, Attempt::Last] {
+        let Some(mut connection) = reach(worth_starting, deadline)? else { return Ok(Answer::None) };
+        match put(&mut connection, &mut request, deadline) {
+            Err(AskError::Stream(error)) if attempt == Attempt::First && went_away(&error) => {}
+            outcome => return Ok(outcome?),
+        }
+    }
+    Err(AskError::Stream(io::ErrorKind::UnexpectedEof.into()).into())
+}
+
+/// Asks the agent that runs; `None` when none does.
+///
+/// # Errors
+/// [`AskAgentError`]; a failure that the agent reports is an answer.
+pub fn ask_running(ask: Ask, deadline: Deadline) -> Result<Option<Answer>, AskAgentError> {
+    let mut connection = match connect(&places::socket_path()?, deadline) {
+        Err(ConnectError::Absent | ConnectError::Refused) => return Ok(None),
+        outcome => outcome?,
+    };
+    Ok(Some(put(&mut connection, &mut Request { version: VERSION, ask }, deadline)?))
+}
+
+fn reach(worth_starting: &dyn Fn() -> bool, deadline: Deadline) -> Result<Option<Connection>, AskAgentError> {
+    let once = match environment::read(environment::CREDMINT_AGENT).as_deref() {
+        None | Some("auto") => false,
+        Some("once") => true,
+        Some(_) => return Err(AskAgentError::Mode),
+    };
+    if once {
+        return if worth_starting() { Ok(Some(start_once(&program()?, deadline)?)) } else { Ok(None) };
+    }
+    let socket = places::socket_path()?;
+    match connect(&socket, deadline) {
+        Err(ConnectError::Absent | ConnectError::Refused) if !worth_starting() => Ok(None),
+        Err(ConnectError::Absent | ConnectError::Refused) if prefilter::says_once() => {
+            Ok(Some(start_once(&program()?, deadline)?))
+        }
+        Err(ConnectError::Absent | ConnectError::Refused) => Ok(Some(start_detached(&program()?, &socket, deadline)?)),
+        outcome => Ok(Some(outcome?)),
+    }
+}
+
+fn program() -> Result<std::path::PathBuf, StartError> {
+    agent_program::find().ok_or(StartError::NoProgram)
+}
+
+/// Puts the question with what only now is known: the time that remains, and which settings the caller has.
+fn put(connection: &mut Connection, request: &mut Request, deadline: Deadline) -> Result<Answer, AskError> {
+    let remaining = deadline.remaining(Instant::now()).as_millis();
+    request.ask.fill_in(settings_files::caller_settings(), u64::try_from(remaining).unwrap_or(u64::MAX));
+    converse(connection, request, &supply::supply)
+}
+
+fn went_away(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
+}
+
+impl AskAgentError {
+    /// Puts it into the words of a person who wanted something for a host.
+    #[must_use]
+    pub fn failure(&self, hostname: &str) -> Failure {
+        let failure = Failure::new(self.kind(), format!("no answer for {hostname}: {}", self.words()));
+        match self.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+
+    fn kind(&self) -> FailureKind {
+        match self {
+            Self::Place(_) | Self::Mode | Self::Start(StartError::NoProgram | StartError::NotRunnable { .. }) => {
+                FailureKind::Settings
+            }
+            Self::Connect(ConnectError::TooLong(_)) => FailureKind::Settings,
+            Self::Connect(ConnectError::NotOurs { .. }) => FailureKind::Refused,
+            Self::Ask(AskError::Frame(_)) => FailureKind::Internal,
+            _ => FailureKind::Unreachable,
+        }
+    }
+
+    /// Joins the chain of sources, and tells slowness from silence.
+    fn words(&self) -> String {
+        if let Self::Ask(AskError::Stream(error)) = self {
+            let slow = error.kind() == io::ErrorKind::TimedOut;
+            return if slow { "the agent did not answer in time" } else { "the agent ended before it answered" }
+                .to_owned();
+        }
+        let mut words = self.to_string();
+        let mut source = std::error::Error::source(self);
+        while let Some(error) = source {
+            let text = error.to_string();
+            if !words.ends_with(&text) {
+                words = format!("{words}: {text}");
+            }
+            source = error.source();
+        }
+        words
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Place(error) => return Some(error.hint()),
+            Self::Mode => "unset CREDMINT_AGENT, or set it to auto or once",
+            Self::Start(StartError::NoProgram) => {
+                "put credmint-agent beside this program, or set CREDMINT_AGENT_PROGRAM to its path"
+            }
+            Self::Start(StartError::NotRunnable { .. }) => {
+                "make credmint-agent executable, or set CREDMINT_AGENT_PROGRAM"
+            }
+            Self::Connect(ConnectError::TooLong(_)) | Self::Start(StartError::Connect(ConnectError::TooLong(_))) => {
+                "set CREDMINT_SOCKET or XDG_RUNTIME_DIR to a shorter path"
+            }
+            Self::Connect(ConnectError::NotOurs { .. }) => {
+                "set CREDMINT_SOCKET to a path in a private directory of yours"
+            }
+            Self::Ask(AskError::Frame(FrameError::TooLong(_))) => {
+                "what the agent needs from this environment is too large: name smaller files"
+            }
+            Self::Ask(AskError::Frame(_)) => "credmint agent stop (an agent of another version is running)",
+            Self::Ask(_) | Self::Start(_) | Self::Connect(_) => "credmint status",
+        };
+        Some(hint.to_owned())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    First,
+    Last,
+}

@@ -1,0 +1,79 @@
+//! The environment variables that credmint itself reads, by name; settings may name others, which the caller supplies.
+//! A name comes in, the value goes out if it is set, not empty and readable.
+//! The only place of the house that reads the environment.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Settings file in place of the usual one.
+pub const CREDMINT_CONFIG: &str = "CREDMINT_CONFIG";
+/// `auto` (default): use a running agent, else start one. `once`: a child for each request, nothing kept.
+pub const CREDMINT_AGENT: &str = "CREDMINT_AGENT";
+/// Path of the agent's socket in place of the usual one; its directory must be private.
+pub const CREDMINT_SOCKET: &str = "CREDMINT_SOCKET";
+/// The agent's executable, in place of the one beside the helper or in `PATH`.
+pub const CREDMINT_AGENT_PROGRAM: &str = "CREDMINT_AGENT_PROGRAM";
+/// Directory for sockets (XDG Base Directory).
+pub const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
+/// Directory for settings (XDG Base Directory).
+pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+/// Directory for state (XDG Base Directory).
+pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+/// The person's home directory.
+pub const HOME: &str = "HOME";
+/// Directory for temporary files.
+pub const TMPDIR: &str = "TMPDIR";
+/// Where programs are found.
+pub const PATH: &str = "PATH";
+/// Windows: the person's home directory.
+pub const USERPROFILE: &str = "USERPROFILE";
+/// Windows: roaming settings.
+pub const APPDATA: &str = "APPDATA";
+/// Windows: state of this machine.
+pub const LOCALAPPDATA: &str = "LOCALAPPDATA";
+/// Windows: name of the person.
+pub const USERNAME: &str = "USERNAME";
+/// Windows: where the system is; without it sockets do not open.
+pub const SYSTEM_ROOT: &str = "SystemRoot";
+
+/// What an agent gets of our environment; no token, no proxy, no trust store of the caller's is among it.
+pub(crate) const FOR_THE_AGENT: &[&str] = &[
+    CREDMINT_CONFIG,
+    CREDMINT_SOCKET,
+    XDG_RUNTIME_DIR,
+    XDG_CONFIG_HOME,
+    XDG_STATE_HOME,
+    HOME,
+    TMPDIR,
+    PATH,
+    USERPROFILE,
+    APPDATA,
+    LOCALAPPDATA,
+    USERNAME,
+    SYSTEM_ROOT,
+];
+
+/// Reads a variable; empty, unset and non-Unicode are the same.
+#[must_use]
+pub fn read(name: &str) -> Option<String> {
+    raw(name)?.into_string().ok().filter(|value| !value.is_empty())
+}
+
+/// Reads a variable that names an absolute path; relative ones are ignored, as XDG wants it.
+#[must_use]
+pub fn absolute_path(name: &str) -> Option<PathBuf> {
+    raw(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Gives the home directory, if there is one.
+#[must_use]
+pub fn home() -> Option<PathBuf> {
+    absolute_path(if cfg!(windows) { USERPROFILE } else { HOME })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
+pub(crate) fn raw(name: &str) -> Option<OsString> {
+    let sane = !name.is_empty() && !name.contains(['=', '\0']);
+    if sane { env::var_os(name) } else { None }
+}

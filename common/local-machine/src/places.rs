@@ -1,0 +1,118 @@
+//! Where things are: the agent's socket and the state directory.
+//! The environment comes in, checked paths go out; the socket's directory is made and proved to be ours alone.
+//! Never falls back to a place that others can write.
+
+use std::path::{Path, PathBuf};
+
+use crate::directory::{DirectoryError, make_private};
+use crate::environment;
+
+/// Says why there is no place for the agent's socket.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlaceError {
+    /// The directory is not private: name another by `CREDMINT_SOCKET`, or repair it.
+    #[error("the socket's directory {directory} {why}")]
+    NotOurs {
+        /// Which directory.
+        directory: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The directory cannot be made.
+    #[error("the socket's directory {directory} cannot be used: {why}")]
+    Unusable {
+        /// Which directory.
+        directory: PathBuf,
+        /// What the system said.
+        why: std::io::Error,
+    },
+    /// `CREDMINT_SOCKET` is no absolute path of a file.
+    #[error("CREDMINT_SOCKET is no absolute path of a file")]
+    NoFile,
+}
+
+impl PlaceError {
+    /// Gives the next thing to do.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NotOurs { directory, .. } => {
+                format!(
+                    "set CREDMINT_SOCKET to a path in a directory of yours with mode 0700 (not {})",
+                    directory.display()
+                )
+            }
+            Self::Unusable { .. } => "set CREDMINT_SOCKET or XDG_RUNTIME_DIR to a directory you can write".to_owned(),
+            Self::NoFile => "set CREDMINT_SOCKET to an absolute path, or unset it".to_owned(),
+        }
+    }
+}
+
+/// Gives the path of the agent's socket, its directory made and checked.
+///
+/// `$CREDMINT_SOCKET`, else `credmint/agent.sock` in `$XDG_RUNTIME_DIR` or `/run/user/UID` if those are ours, else
+/// `credmint-UID/agent.sock` in `$TMPDIR` or `/tmp`.
+///
+/// # Errors
+/// [`PlaceError`], when the directory cannot be made or is not ours alone.
+#[cfg(unix)]
+pub fn socket_path() -> Result<PathBuf, PlaceError> {
+    let path = match environment::raw(environment::CREDMINT_SOCKET).filter(|value| !value.is_empty()) {
+        Some(chosen) => PathBuf::from(chosen),
+        None => usual_directory().join("agent.sock"),
+    };
+    let directory = path.parent().filter(|_| path.is_absolute() && path.file_name().is_some());
+    let directory = directory.ok_or(PlaceError::NoFile)?;
+    make_private(directory).map_err(|error| place_error(directory, error))?;
+    Ok(path)
+}
+
+/// Gives the name of the agent's pipe.
+///
+/// # Errors
+/// None on Windows.
+#[cfg(windows)]
+pub fn socket_path() -> Result<PathBuf, PlaceError> {
+    let chosen = environment::read(environment::CREDMINT_SOCKET);
+    let person = environment::read(environment::USERNAME).unwrap_or_default();
+    Ok(PathBuf::from(chosen.unwrap_or_else(|| format!(r"\\.\pipe\credmint-{person}"))))
+}
+
+/// Gives the directory where the last failures are kept; it may not exist yet.
+#[must_use]
+pub fn state_directory() -> Option<PathBuf> {
+    if cfg!(windows) {
+        return environment::absolute_path(environment::LOCALAPPDATA).map(|base| base.join("credmint"));
+    }
+    let base = environment::absolute_path(environment::XDG_STATE_HOME);
+    base.or_else(|| environment::home().map(|home| home.join(".local/state"))).map(|base| base.join("credmint"))
+}
+
+/// Chooses the directory; under `sudo` the variable still names the other user's, which is not ours.
+#[cfg(unix)]
+fn usual_directory() -> PathBuf {
+    let uid = crate::socket::own_uid();
+    let runtime = environment::absolute_path(environment::XDG_RUNTIME_DIR).filter(|path| is_our_directory(path, uid));
+    let system = || Some(PathBuf::from(format!("/run/user/{uid}"))).filter(|path| is_our_directory(path, uid));
+    if let Some(runtime) = runtime.or_else(system) {
+        return runtime.join("credmint");
+    }
+    let temporary = environment::absolute_path(environment::TMPDIR).filter(|path| path.is_dir());
+    temporary.unwrap_or_else(|| PathBuf::from("/tmp")).join(format!("credmint-{uid}"))
+}
+
+#[cfg(unix)]
+fn is_our_directory(path: &Path, uid: u32) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == uid)
+}
+
+#[cfg(unix)]
+fn place_error(directory: &Path, error: DirectoryError) -> PlaceError {
+    let directory = directory.to_owned();
+    match error {
+        DirectoryError::NotOurs(why) => PlaceError::NotOurs { directory, why },
+        DirectoryError::Unusable(why) => PlaceError::Unusable { directory, why },
+    }
+}

@@ -1,0 +1,86 @@
+//! A stream to an agent that never waits beyond its deadline.
+//! A connected socket, or the two pipes of a child, come in; a `Read` and `Write` goes out.
+//! Looks at no byte that passes.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::Child;
+use std::time::Instant;
+
+use credmint_vocabulary::Deadline;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+/// Carries one conversation with an agent; every read and write ends with the deadline.
+pub struct Connection {
+    incoming: OwnedFd,
+    outgoing: Option<OwnedFd>,
+    deadline: Deadline,
+}
+
+impl Connection {
+    /// Takes a connected socket over.
+    pub(crate) fn over_socket(socket: OwnedFd, deadline: Deadline) -> io::Result<Self> {
+        never_block(&socket)?;
+        Ok(Self { incoming: socket, outgoing: None, deadline })
+    }
+
+    /// Takes the pipes of a child over; the child ends by itself once they are closed.
+    pub(crate) fn over_child(mut child: Child, deadline: Deadline) -> io::Result<Self> {
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("the child has no pipes"));
+        };
+        let (incoming, outgoing) = (OwnedFd::from(stdout), OwnedFd::from(stdin));
+        never_block(&incoming)?;
+        never_block(&outgoing)?;
+        Ok(Self { incoming, outgoing: Some(outgoing), deadline })
+    }
+
+    fn outgoing(&self) -> BorrowedFd<'_> {
+        self.outgoing.as_ref().unwrap_or(&self.incoming).as_fd()
+    }
+}
+
+impl Read for Connection {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match rustix::io::read(&self.incoming, &mut *buffer) {
+                Err(rustix::io::Errno::WOULDBLOCK) => wait(self.incoming.as_fd(), PollFlags::IN, self.deadline)?,
+                outcome => return Ok(outcome?),
+            }
+        }
+    }
+}
+
+impl Write for Connection {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        loop {
+            match rustix::io::write(self.outgoing(), buffer) {
+                Err(rustix::io::Errno::WOULDBLOCK) => wait(self.outgoing(), PollFlags::OUT, self.deadline)?,
+                outcome => return Ok(outcome?),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn never_block(fd: &OwnedFd) -> io::Result<()> {
+    Ok(fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?)
+}
+
+/// Waits until the descriptor is ready or the deadline has passed.
+fn wait(fd: BorrowedFd<'_>, what: PollFlags, deadline: Deadline) -> io::Result<()> {
+    let remaining = deadline.remaining(Instant::now());
+    if remaining.is_zero() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    let timeout = Timespec::try_from(remaining).map_err(|_| io::ErrorKind::InvalidInput)?;
+    match poll(&mut [PollFd::from_borrowed_fd(fd, what)], Some(&timeout)) {
+        Ok(0) => Err(io::ErrorKind::TimedOut.into()),
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

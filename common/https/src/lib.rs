@@ -1,1 +1,25 @@
-//! To be written.
+//! The only room that dials out: trust roots, proxies, deadlines, bounded bodies, no redirects.
+//! A request and how far its peer is trusted come in; a whole answer, a streamed one, or one error for people goes out.
+//! Reads PEM files of trust anchors and nothing else; no environment, no cookies, no cache.
+
+mod address;
+mod answer;
+mod body;
+mod client;
+mod dial;
+mod error;
+mod explain;
+mod kept;
+mod oauth;
+mod resolver;
+mod roots;
+mod tls;
+mod trust;
+mod upstream;
+
+pub use answer::Answer;
+pub use client::Https;
+pub use error::HttpsError;
+pub use oauth::OauthHttp;
+pub use trust::Trust;
+pub use upstream::{Upstream, UpstreamTarget};

@@ -1,0 +1,81 @@
+//! A whole answer: status, headers, and a body that is wiped.
+//! What the server sent comes in, the few headers that we act on go out as values.
+//! Touches nothing; the time is a parameter. RFC 9110 §6.6.1 (Date), §10.2.3 (Retry-After).
+
+use std::fmt;
+use std::time::Duration;
+
+use credmint_vocabulary::Timestamp;
+use http::header::{DATE, HeaderName, RETRY_AFTER};
+use http::{HeaderMap, StatusCode};
+use zeroize::Zeroizing;
+
+/// Holds an answer, redirects included: none is ever followed.
+pub struct Answer {
+    /// Status code.
+    pub status: StatusCode,
+    /// Header fields.
+    pub headers: HeaderMap,
+    /// Body, at most 1 MiB.
+    pub body: Zeroizing<Vec<u8>>,
+}
+
+impl Answer {
+    /// Reads the server's clock.
+    #[must_use]
+    pub fn date(&self) -> Option<Timestamp> {
+        date(self.text(&DATE)?)
+    }
+
+    /// Reads how long the server wants to be left alone, given in seconds or as a date.
+    #[must_use]
+    pub fn retry_after(&self, now: Timestamp) -> Option<Duration> {
+        let text = self.text(&RETRY_AFTER)?.trim();
+        let seconds = text.parse().ok().map(Duration::from_secs);
+        seconds.or_else(|| date(text).map(|at| at.remaining(now)))
+    }
+
+    fn text(&self, name: &HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Answer({}, {} bytes)", self.status, self.body.len())
+    }
+}
+
+fn date(text: &str) -> Option<Timestamp> {
+    httpdate::parse_http_date(text).ok().map(Timestamp::from_system)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(name: HeaderName, value: &str) -> Answer {
+        let headers = HeaderMap::from_iter([(name, value.parse().unwrap())]);
+        Answer { status: StatusCode::OK, headers, body: Zeroizing::new(b"canary".to_vec()) }
+    }
+
+    #[test]
+    fn retry_after_has_two_forms() {
+        let now = Timestamp::from_unix(784_111_777);
+        assert_eq!(answer(RETRY_AFTER, "120").retry_after(now), Some(Duration::from_secs(120)));
+        let date = "Sun, 06 Nov 1994 08:50:37 GMT";
+        assert_eq!(answer(RETRY_AFTER, date).retry_after(now), Some(Duration::from_secs(60)));
+        assert_eq!(answer(RETRY_AFTER, "soon").retry_after(now), None);
+    }
+
+    #[test]
+    fn date_is_the_servers_clock() {
+        let read = answer(DATE, "Sun, 06 Nov 1994 08:49:37 GMT").date();
+        assert_eq!(read, Some(Timestamp::from_unix(784_111_777)));
+    }
+
+    #[test]
+    fn debug_shows_no_body() {
+        assert_eq!(format!("{:?}", answer(DATE, "x")), "Answer(200 OK, 6 bytes)");
+    }
+}

@@ -1,0 +1,160 @@
+//! One request, one whole answer, within a deadline.
+//! A request and its trust come in, the answer goes out; redirects are answers, never followed.
+//! Dials out through reqwest; connections are kept per trust, and dropped with the client identity that made them.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use credmint_vocabulary::Deadline;
+use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, Request};
+use url::Url;
+
+use crate::address::Address;
+use crate::answer::Answer;
+use crate::body::{Gathered, wiped};
+use crate::dial::CONNECT_TIMEOUT;
+use crate::error::HttpsError;
+use crate::explain::explain;
+use crate::kept::Kept;
+use crate::resolver::Resolver;
+use crate::roots::{self, Roots};
+use crate::tls;
+use crate::trust::{self, Trust};
+
+/// Bounds the body of an answer.
+const LARGEST: usize = 1024 * 1024;
+/// Bounds the number of clients that are kept.
+const MOST: usize = 32;
+
+/// Sends requests. Cheap to clone: all clones share trust roots and connections.
+#[derive(Clone)]
+pub struct Https(Arc<Shared>);
+
+struct Shared {
+    user_agent: String,
+    roots: Roots,
+    kept: Mutex<Vec<Kept>>,
+}
+
+impl Https {
+    /// Makes a sender that calls itself `user_agent`; opens nothing yet.
+    #[must_use]
+    pub fn new(user_agent: &str) -> Self {
+        Self(Arc::new(Shared {
+            user_agent: user_agent.to_owned(),
+            roots: Roots::default(),
+            kept: Mutex::new(Vec::new()),
+        }))
+    }
+
+    /// Sends a request with an absolute URI and gathers the answer, at most 1 MiB of it.
+    ///
+    /// # Errors
+    /// Why there is no answer. Every status code is an answer, 3xx included.
+    pub async fn send(
+        &self,
+        trust: &Trust,
+        request: Request<Vec<u8>>,
+        deadline: Deadline,
+    ) -> Result<Answer, HttpsError> {
+        let (parts, body) = request.into_parts();
+        let body = wiped(body);
+        let url = Url::parse(&parts.uri.to_string()).map_err(|_| HttpsError::Address {
+            address: parts.uri.host().unwrap_or_default().to_owned(),
+            why: "it is not an absolute URL",
+        })?;
+        let address = Address::of(&url)?;
+        let late = || HttpsError::Timeout { peer: address.peer.clone() };
+        if deadline.remaining(Instant::now()).is_zero() {
+            return Err(late());
+        }
+        let client = self.client(trust, &address)?;
+        let mut request = reqwest::Request::new(parts.method, url);
+        *request.headers_mut() = parts.headers;
+        *request.body_mut() = (!body.is_empty()).then(|| body.into());
+        let exchange = exchange(&client, request, &address.peer);
+        tokio::time::timeout_at(deadline.instant().into(), exchange).await.map_err(|_| late())?
+    }
+
+    /// Drops all kept connections, and with them what the TLS library holds of client keys.
+    pub fn forget(&self) {
+        self.kept().clear();
+    }
+
+    /// Gives the trust roots, shared with the upstream.
+    pub(crate) fn roots(&self) -> &Roots {
+        &self.0.roots
+    }
+
+    fn client(&self, trust: &Trust, address: &Address) -> Result<reqwest::Client, HttpsError> {
+        let proxy = trust.proxy.as_deref().filter(|_| !address.loopback);
+        let ca = roots::read(trust)?;
+        let mut kept = self.kept();
+        kept.retain(Kept::is_alive);
+        if let Some(found) = kept.iter().find(|kept| kept.serves(trust, ca.as_deref(), proxy)) {
+            return Ok(found.client.clone());
+        }
+        let client = self.build(trust, ca.as_deref(), proxy)?;
+        if kept.len() >= MOST {
+            kept.remove(0);
+        }
+        kept.push(Kept::new(trust, ca, proxy, client.clone()));
+        Ok(client)
+    }
+
+    fn build(&self, trust: &Trust, ca: Option<&[u8]>, proxy: Option<&str>) -> Result<reqwest::Client, HttpsError> {
+        let anchors = self.0.roots.of(trust, ca)?;
+        let mut tls = tls::configuration(anchors, trust.client.as_deref())?;
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let mut builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .user_agent(&self.0.user_agent)
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .no_proxy()
+            .dns_resolver(Resolver)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_max_idle_per_host(4);
+        if let Some(proxy) = proxy {
+            let unusable = |_| HttpsError::Proxy { why: "it is no URL" };
+            builder = builder.proxy(reqwest::Proxy::all(trust::proxy(proxy)?).map_err(unusable)?);
+        }
+        builder.build().map_err(|_| HttpsError::Identity { why: "no client could be made of it".to_owned() })
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Https {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Https").field("user_agent", &self.0.user_agent).finish_non_exhaustive()
+    }
+}
+
+async fn exchange(client: &reqwest::Client, request: reqwest::Request, peer: &str) -> Result<Answer, HttpsError> {
+    let failed = |error: reqwest::Error| because(peer, &error);
+    let mut response = client.execute(request).await.map_err(failed)?;
+    let headers = std::mem::take(response.headers_mut());
+    let mut body = Gathered::new(announced(&headers), LARGEST);
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+        if !body.add(chunk) {
+            return Err(HttpsError::TooLarge { peer: peer.to_owned(), limit: LARGEST });
+        }
+    }
+    Ok(Answer { status: response.status(), headers, body: body.finish() })
+}
+
+fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn because(peer: &str, error: &reqwest::Error) -> HttpsError {
+    if error.is_timeout() {
+        return HttpsError::Timeout { peer: peer.to_owned() };
+    }
+    explain(peer, error, error.is_connect())
+}

@@ -1,0 +1,122 @@
+//! From a library's error to ours: the cause is often several layers down.
+//! An error with its chain of causes comes in, a variant goes out.
+//! Takes no text that may hold a URL: reqwest's own is never used, only what lies below it.
+
+use std::error::Error;
+use std::io;
+
+use credmint_vocabulary::{Timestamp, printable};
+use rustls::{AlertDescription, CertificateError};
+
+use crate::dial::NoTunnel;
+use crate::error::HttpsError;
+use crate::resolver::NoAddress;
+
+/// Explains why a connection was not made, or broke.
+pub(crate) fn explain(peer: &str, error: &(dyn Error + 'static), connecting: bool) -> HttpsError {
+    let causes = causes(error);
+    let typed = causes.iter().find_map(|cause| by_type(peer, *cause));
+    let told = || causes.iter().find_map(|cause| by_text(peer, &cause.to_string()));
+    if let Some(found) = typed.or_else(told) {
+        return found;
+    }
+    let why = words(causes.last().copied());
+    let peer = peer.to_owned();
+    if connecting { HttpsError::Connect { peer, why } } else { HttpsError::Stream { peer, why } }
+}
+
+/// Lists all causes; `io::Error` passes over the one that it wraps, so that one is taken out by hand.
+fn causes<'e>(error: &'e (dyn Error + 'static)) -> Vec<&'e (dyn Error + 'static)> {
+    let mut all = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next.filter(|_| all.len() < 24) {
+        all.push(cause);
+        let wrapped = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        next = match wrapped {
+            Some(inner) => Some(inner as &(dyn Error + 'static)),
+            None => cause.source(),
+        };
+    }
+    all
+}
+
+fn by_type(peer: &str, cause: &(dyn Error + 'static)) -> Option<HttpsError> {
+    if let Some(error) = cause.downcast_ref::<rustls::Error>() {
+        return Some(by_tls(peer.to_owned(), error));
+    }
+    if let Some(NoAddress(why)) = cause.downcast_ref() {
+        return Some(HttpsError::Resolve { peer: peer.to_owned(), why: why.clone() });
+    }
+    if let Some(NoTunnel(why)) = cause.downcast_ref() {
+        return Some(HttpsError::Tunnel { peer: peer.to_owned(), why: why.clone() });
+    }
+    let late = cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut);
+    late.then(|| HttpsError::Timeout { peer: peer.to_owned() })
+}
+
+fn by_tls(peer: String, error: &rustls::Error) -> HttpsError {
+    match error {
+        rustls::Error::InvalidCertificate(error) => by_certificate(peer, error),
+        rustls::Error::AlertReceived(alert) => match refusal(*alert) {
+            Some(why) => HttpsError::ClientCertificateRefused { peer, why },
+            None => HttpsError::Handshake { peer, why: format!("it says {alert:?}") },
+        },
+        other => HttpsError::Handshake { peer, why: printable(&other.to_string(), 160) },
+    }
+}
+
+fn by_certificate(peer: String, error: &CertificateError) -> HttpsError {
+    match error {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => HttpsError::UnknownAuthority { peer },
+        CertificateError::NotValidForName => HttpsError::WrongName { peer, presented: String::new() },
+        CertificateError::NotValidForNameContext { presented, .. } => {
+            HttpsError::WrongName { peer, presented: printable(&presented.join(", "), 300) }
+        }
+        CertificateError::Expired => HttpsError::CertificateExpired { peer, not_after: None },
+        CertificateError::ExpiredContext { not_after, .. } => {
+            let seconds = i64::try_from(not_after.as_secs()).ok();
+            HttpsError::CertificateExpired { peer, not_after: seconds.map(Timestamp::from_unix) }
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            HttpsError::CertificateNotYetValid { peer }
+        }
+        other => HttpsError::ServerCertificate { peer, why: printable(&other.to_string(), 300) },
+    }
+}
+
+/// Says what an alert about the client certificate means (RFC 8446 §6.2); `None` for alerts about something else.
+const fn refusal(alert: AlertDescription) -> Option<&'static str> {
+    Some(match alert {
+        AlertDescription::CertificateRequired | AlertDescription::NoCertificate => "it wants one, and none was presented",
+        AlertDescription::UnknownCA => "it does not know the authority",
+        AlertDescription::CertificateExpired => "it counts the certificate as expired",
+        AlertDescription::CertificateRevoked => "the certificate is revoked",
+        AlertDescription::BadCertificate | AlertDescription::CertificateUnknown => "it does not accept the certificate",
+        AlertDescription::UnsupportedCertificate => "it takes no certificate of this kind",
+        AlertDescription::AccessDenied => "it accepts the certificate, but not the bearer",
+        _ => return None,
+    })
+}
+
+/// HTTP/2 keeps of an alert only its text.
+fn by_text(peer: &str, text: &str) -> Option<HttpsError> {
+    const ALERTS: [AlertDescription; 9] = [
+        AlertDescription::CertificateRequired,
+        AlertDescription::NoCertificate,
+        AlertDescription::UnknownCA,
+        AlertDescription::CertificateExpired,
+        AlertDescription::CertificateRevoked,
+        AlertDescription::BadCertificate,
+        AlertDescription::CertificateUnknown,
+        AlertDescription::UnsupportedCertificate,
+        AlertDescription::AccessDenied,
+    ];
+    let (_, name) = text.split_once("received fatal alert: ")?;
+    let alert = ALERTS.into_iter().find(|alert| name.starts_with(&format!("{alert:?}")))?;
+    refusal(alert).map(|why| HttpsError::ClientCertificateRefused { peer: peer.to_owned(), why })
+}
+
+/// Gives the deepest cause in words.
+fn words(deepest: Option<&(dyn Error + 'static)>) -> String {
+    deepest.map_or_else(|| "no cause was given".to_owned(), |cause| printable(&cause.to_string(), 160))
+}

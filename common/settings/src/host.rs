@@ -42,6 +42,16 @@ pub struct Bridge {
     pub port: Option<u16>,
 }
 
+impl Bridge {
+    /// Gives the port: the configured one, else 20000 plus the last four digits of the user's number, so that users of
+    /// one machine do not meet.
+    #[must_use]
+    pub fn port_for(&self, user_number: u32) -> u16 {
+        let own = u16::try_from(user_number % 10_000).unwrap_or(0);
+        self.port.unwrap_or(20_000 + own)
+    }
+}
+
 /// `[agent]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgentSettings {
@@ -54,5 +64,23 @@ pub struct AgentSettings {
 impl Default for AgentSettings {
     fn default() -> Self {
         Self { once: false, idle_exit: Duration::from_secs(30 * 60) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_of_one_machine_have_ports_of_their_own() {
+        let bridge = Bridge::default();
+        assert_eq!(bridge.port_for(0), 20_000);
+        assert_eq!(bridge.port_for(1_000), 21_000);
+        assert_eq!(bridge.port_for(u32::MAX), 27_295);
+    }
+
+    #[test]
+    fn a_configured_port_is_the_port() {
+        assert_eq!(Bridge { port: Some(7_777) }.port_for(1_000), 7_777);
     }
 }

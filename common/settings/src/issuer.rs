@@ -9,6 +9,7 @@ use credmint_client_identity::KeyAlgorithm;
 
 use crate::identity::ClientAuthentication;
 use crate::source::Source;
+use crate::text::template::{TemplatePart, template_parts};
 
 /// Says who grants the credential, and what is asked of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +27,46 @@ pub enum Issuer {
     VaultSecret(Box<VaultSecret>),
     /// `kind = "local-ca"`: an authority in the agent's memory, for trying things out.
     LocalCa(LocalCa),
+}
+
+impl Issuer {
+    /// Tells whether the credential is a certificate; otherwise it is a token.
+    #[must_use]
+    pub const fn grants_certificate(&self) -> bool {
+        matches!(self, Self::VaultPki(_) | Self::LocalCa(_))
+    }
+
+    /// Tells whether nothing can be granted without an identity: its token is sent, or its claims are templated.
+    #[must_use]
+    pub fn asks_who(&self) -> bool {
+        match self {
+            Self::Oidc(_) | Self::TokenExchange(_) => true,
+            Self::VaultPki(pki) => pki.login.auth.sends_identity() || pki.templates().any(has_claims),
+            Self::VaultToken(token) => token.login.auth.sends_identity(),
+            Self::VaultSecret(secret) => secret.login.auth.sends_identity(),
+            Self::LocalCa(ca) => std::iter::once(&ca.common_name).chain(&ca.uris).any(has_claims),
+        }
+    }
+}
+
+impl VaultAuth {
+    /// Tells whether the login presents the identity's token.
+    #[must_use]
+    pub const fn sends_identity(&self) -> bool {
+        matches!(self, Self::Jwt { .. } | Self::Kubernetes { .. })
+    }
+}
+
+impl VaultPki {
+    fn templates(&self) -> impl Iterator<Item = &String> {
+        let lists = [&self.dns_names, &self.email_addresses, &self.ip_addresses, &self.uris];
+        self.common_name.iter().chain(lists.into_iter().flatten())
+    }
+}
+
+fn has_claims(template: &String) -> bool {
+    let claim = |part: &TemplatePart| matches!(part, TemplatePart::Claim(_));
+    template_parts(template).is_ok_and(|parts| parts.iter().any(claim))
 }
 
 /// Says how a server is reached: trust and proxy.

@@ -2,11 +2,22 @@
 //! Text with its file name comes in, plain structs go out; a mistake is told with file, line and the nearest valid word.
 //! Reads no file and no environment itself. Reference: `protocol-spec/settings.md`.
 
+mod arguments;
+mod environment;
+mod error;
 mod host;
 mod identity;
 mod issuer;
+mod reader;
 mod route;
+mod source;
+mod text;
+mod toml_text;
+mod tree;
 
+pub use arguments::from_args;
+pub use environment::{ENVIRONMENT, EnvironmentName};
+pub use error::SettingsError;
 pub use host::{AgentSettings, Bridge, Deliver, Host};
 pub use identity::{ClientAuthentication, ClientCredentials, CommandSource, Identity};
 pub use issuer::{
@@ -14,5 +25,23 @@ pub use issuer::{
 };
 pub use route::{CallerReads, Route, Settings};
 pub use source::Source;
+pub use text::template::{TemplateError, TemplatePart, template_parts};
 
-mod source;
+/// Reads the settings: the main file first, then the drop-ins in their order, each as the name to show and its text.
+/// No file at all gives settings that are responsible for no host.
+///
+/// # Errors
+/// The first mistake. Settings with a mistake are not used at all.
+pub fn read(files: &[(String, String)]) -> Result<Settings, SettingsError> {
+    let mut tables = files.iter().map(|(file, text)| toml_text::parse(file, text));
+    let Some(first) = tables.next() else { return Ok(Settings::default()) };
+    let mut root = first?;
+    tables.try_for_each(|table| root.merge(table?, MERGED_LEVELS))?;
+    reader::settings(&root)
+}
+
+/// Sections and the named tables in them are merged; a key's value is not.
+const MERGED_LEVELS: u8 = 2;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! Every environment name that credmint reads itself, with its meaning.
+//! Constants only. `credmint-local-machine` reads them; nobody else may.
+//! Names that the settings mention (`variable`, `{ env = … }`) are the user's and are read from the caller.
+
+/// Describes one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EnvironmentName {
+    /// The name.
+    pub name: &'static str,
+    /// What it changes, in one line.
+    pub meaning: &'static str,
+}
+
+/// All names, ours first.
+pub const ENVIRONMENT: &[EnvironmentName] = &[
+    name("CREDMINT_CONFIG", "path of the settings file; no drop-in directory is read then"),
+    name(
+        "CREDMINT_AGENT",
+        "`auto`: use a running agent, else start one; `once`: a child for each request, nothing kept",
+    ),
+    name("CREDMINT_SOCKET", "path of the agent's socket"),
+    name("CREDMINT_AGENT_PROGRAM", "path of `credmint-agent`, in place of the one beside the helper or in `PATH`"),
+    name("XDG_CONFIG_HOME", "directory of `credmint/config.toml` (default `~/.config`)"),
+    name("XDG_RUNTIME_DIR", "directory of the agent's socket, in `credmint/`"),
+    name("XDG_STATE_HOME", "directory of the last failures, in `credmint/` (default `~/.local/state`)"),
+    name("HOME", "the user's home, for the defaults above and for `~/` in the settings"),
+    name("TMPDIR", "directory of the agent's socket where there is no runtime directory (default `/tmp`)"),
+    name("TF_CLI_CONFIG_FILE", "Terraform's CLI configuration, which `credmint setup` writes to"),
+    name("APPDATA", "on Windows: directory of the settings and of `terraform.rc`"),
+    name("LOCALAPPDATA", "on Windows: directory of the last failures"),
+    name("PATH", "where programs are looked up: the agent, `terraform`, commands of the settings"),
+];
+
+const fn name(name: &'static str, meaning: &'static str) -> EnvironmentName {
+    EnvironmentName { name, meaning }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_is_listed_once_and_explained() {
+        for (at, entry) in ENVIRONMENT.iter().enumerate() {
+            assert!(!entry.meaning.is_empty(), "{}", entry.name);
+            assert!(ENVIRONMENT.iter().skip(at + 1).all(|other| other.name != entry.name), "{}", entry.name);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `[host."…"]`, `[bridge]`, `[agent]`.
+//! Tables and the names that they may refer to come in, structs go out.
+//! Whether a host's keys go together depends on its issuer, so that is checked here.
+
+use std::collections::BTreeMap;
+
+use credmint_vocabulary::{Hostname, HostnameError};
+use url::Url;
+
+use crate::error::SettingsError;
+use crate::host::{AgentSettings, Bridge, Deliver, Host};
+use crate::issuer::Issuer;
+use crate::reader::client::{PEER, peer};
+use crate::reader::fields::Fields;
+use crate::reader::item::Item;
+use crate::reader::shape::{Keys, may, must};
+use crate::route::Settings;
+use crate::text::nearest;
+use crate::tree::{Entry, Spelling, Table};
+
+pub(crate) const HOST: Keys =
+    &[&[may("identity"), must("issuer"), may("deliver"), may("upstream"), may("minimum_life")], PEER];
+pub(crate) const BRIDGE: Keys = &[&[may("port")]];
+pub(crate) const AGENT: Keys = &[&[may("mode"), may("idle_exit")]];
+
+/// Reads one host; `known` has the identities and issuers already.
+pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsError> {
+    let fields = Fields::open(table, HOST)?;
+    let identities = identities(&fields, known)?;
+    let (name, issuer) = host_issuer(&fields, known)?;
+    if identities.is_empty() && issuer.asks_who() {
+        let hint = match table.spelling {
+            Spelling::Keys => format!("issuer `{name}` has to know who is asking: identity = \"NAME\""),
+            Spelling::Arguments(_) => WHO.to_owned(),
+        };
+        return Err(fields.missing("identity").with_hint(hint));
+    }
+    Ok(Host {
+        identities,
+        issuer: name,
+        deliver: deliver(&fields, issuer)?,
+        upstream: fields.optional("upstream", Item::server)?,
+        peer: peer(&fields)?,
+        minimum_life: fields.optional("minimum_life", Item::duration_or_zero)?,
+    })
+}
+
+pub(crate) fn bridge(table: &Table) -> Result<Bridge, SettingsError> {
+    Ok(Bridge { port: Fields::open(table, BRIDGE)?.optional("port", Item::port)? })
+}
+
+pub(crate) fn agent(table: &Table) -> Result<AgentSettings, SettingsError> {
+    let fields = Fields::open(table, AGENT)?;
+    let default = AgentSettings::default();
+    Ok(AgentSettings {
+        once: fields.word("mode", &[("auto", false), ("once", true)])?.unwrap_or(default.once),
+        idle_exit: fields.optional("idle_exit", Item::duration)?.unwrap_or(default.idle_exit),
+    })
+}
+
+/// Reads the name of a host's table, which is a hostname in comparison form.
+pub(crate) fn hostname(entry: &Entry) -> Result<Hostname, SettingsError> {
+    Hostname::from_comparison_form(&entry.name).map_err(|error| {
+        let hint = match (comparison_form(&entry.name), &error) {
+            (Some(right), _) => format!("write `{right}`"),
+            (None, _) if entry.name.contains('*') => "one table a host: there are no wildcards".to_owned(),
+            _ => "a hostname looks like registry.corp.example or registry.corp.example:8443".to_owned(),
+        };
+        SettingsError::at(&entry.place, host_mistake(&error)).with_hint(hint)
+    })
+}
+
+fn host_mistake(error: &HostnameError) -> String {
+    match error {
+        HostnameError::Port => {
+            "the port of the hostname is not in comparison form: 1 to 65535, and 443 left out".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Finds the comparison form that was meant: lower case, Punycode, no scheme, no path, no `:443`.
+fn comparison_form(text: &str) -> Option<String> {
+    let bare = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let url = Url::parse(&format!("https://{bare}")).ok()?;
+    let name = url.host_str()?.trim_end_matches('.');
+    let right = url.port().map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"));
+    Hostname::from_comparison_form(&right).ok().map(|hostname| hostname.as_str().to_owned())
+}
+
+fn identities(fields: &Fields<'_>, known: &Settings) -> Result<Vec<String>, SettingsError> {
+    let Some(entry) = fields.table.find("identity") else { return Ok(Vec::new()) };
+    let read = |item: &Item<'_>| defined(item, "identity", &known.identities).map(|(name, _)| name);
+    Item::of(entry).items().iter().map(read).collect()
+}
+
+fn host_issuer<'k>(fields: &Fields<'_>, known: &'k Settings) -> Result<(String, &'k Issuer), SettingsError> {
+    match fields.table.find("issuer") {
+        Some(entry) => defined(&Item::of(entry), "issuer", &known.issuers),
+        None => Err(fields.missing("issuer")),
+    }
+}
+
+/// Finds what a name refers to.
+fn defined<'k, T>(
+    item: &Item<'_>,
+    section: &str,
+    known: &'k BTreeMap<String, T>,
+) -> Result<(String, &'k T), SettingsError> {
+    let name = item.text()?;
+    match known.get(&name) {
+        Some(found) => Ok((name, found)),
+        None if known.is_empty() => {
+            Err(item.error(format!("no {section} `{name}`")).with_hint(format!("add a table [{section}.{name}]")))
+        }
+        None => {
+            let hint = nearest::hint(&name, known.keys().map(String::as_str), &format!("[{section}.…] tables"));
+            Err(item.error(format!("no {section} `{name}`")).with_hint(hint))
+        }
+    }
+}
+
+fn deliver(fields: &Fields<'_>, issuer: &Issuer) -> Result<Deliver, SettingsError> {
+    let words = [("bridge", Deliver::Bridge), ("token", Deliver::Token), ("inline", Deliver::Inline)];
+    let default = if issuer.grants_certificate() { Deliver::Bridge } else { Deliver::Token };
+    let deliver = fields.word("deliver", &words)?.unwrap_or(default);
+    if deliver == Deliver::Token && issuer.grants_certificate() {
+        return Err(fields
+            .error_at("deliver", "a certificate cannot be delivered as a token")
+            .with_hint("deliver it by \"bridge\", or \"inline\" to a client that reads PEM properties"));
+    }
+    let unused: &[&str] = match deliver {
+        Deliver::Bridge => &[],
+        Deliver::Inline => &["upstream", "proxy"],
+        Deliver::Token => &["upstream", "proxy", "ca", "ca_only"],
+    };
+    match unused.iter().find(|key| fields.has(key)) {
+        Some(key) => Err(fields
+            .error_at(key, format!("{} has no meaning unless the bridge delivers", fields.quoted(key)))
+            .with_hint(format!(
+                "add {} with the value bridge, or leave {} out",
+                fields.quoted("deliver"),
+                fields.quoted(key)
+            ))),
+        None => Ok(deliver),
+    }
+}
+
+const WHO: &str = "--identity-env=NAME, --identity-file=/path, --identity-kubernetes or --identity-command=PROGRAM says who is asking";

@@ -1,0 +1,64 @@
+//! `[identity.NAME]`: the kinds and their keys.
+//! A table comes in, an [`Identity`] goes out.
+//! Reads none of the places that it names.
+
+use std::path::PathBuf;
+
+use crate::error::SettingsError;
+use crate::identity::{ClientCredentials, Identity};
+use crate::reader::client::{CLIENT, PEER, authentication, authorization_server, peer};
+use crate::reader::fields::Fields;
+use crate::reader::item::Item;
+use crate::reader::shape::{Kind, may, must};
+use crate::reader::source;
+use crate::tree::Table;
+
+pub(crate) const KINDS: &[Kind<Identity>] = &[
+    Kind { word: "env", keys: &[&[must("variable")]], read: env },
+    Kind { word: "file", keys: &[&[must("path")]], read: file },
+    Kind { word: "kubernetes", keys: &[&[may("path"), may("audience")]], read: kubernetes },
+    Kind { word: "command", keys: &[&[must("command"), may("timeout")]], read: command },
+    Kind {
+        word: "client-credentials",
+        keys: &[CLIENT, &[may("scopes"), may("audience"), may("resource")], PEER],
+        read: client_credentials,
+    },
+];
+
+pub(crate) fn identity(table: &Table) -> Result<Identity, SettingsError> {
+    Fields::read_kind(table, "kind", KINDS)
+}
+
+fn env(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
+    Ok(Identity::Env { variable: fields.required("variable", Item::variable)? })
+}
+
+fn file(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
+    Ok(Identity::File { path: fields.required("path", Item::path)? })
+}
+
+fn kubernetes(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
+    Ok(Identity::Kubernetes {
+        path: fields.optional("path", Item::path)?.unwrap_or_else(|| PathBuf::from(PROJECTED_TOKEN)),
+        audience: fields.optional("audience", Item::text)?,
+    })
+}
+
+fn command(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
+    Ok(Identity::Command(source::command(fields)?))
+}
+
+fn client_credentials(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
+    let (issuer, token_endpoint) = authorization_server(fields)?;
+    Ok(Identity::ClientCredentials(Box::new(ClientCredentials {
+        issuer,
+        token_endpoint,
+        client: authentication(fields)?,
+        scopes: fields.list("scopes", Item::scope)?,
+        audience: fields.optional("audience", Item::text)?,
+        resources: fields.list("resource", Item::resource)?,
+        peer: peer(fields)?,
+    })))
+}
+
+const PROJECTED_TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";

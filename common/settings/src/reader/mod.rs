@@ -1,0 +1,17 @@
+//! Gives the tree its meaning: one file a part of the settings, each with its keys beside what reads them.
+//! The tree of all files, or of the arguments, comes in; [`Settings`] or the first mistake goes out.
+//! Reads no file and no environment.
+
+mod client;
+mod fields;
+mod host;
+mod identity;
+mod issuer;
+mod item;
+mod shape;
+mod source;
+mod vault;
+mod whole;
+
+pub(crate) use fields::is_secret_word;
+pub(crate) use whole::settings;

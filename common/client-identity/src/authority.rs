@@ -158,3 +158,44 @@ fn serial() -> Result<SerialNumber, AuthorityError> {
     }
     Ok(SerialNumber::from_slice(&octets))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certificate;
+    use crate::pem;
+
+    const NOW: Timestamp = Timestamp::from_unix(1_800_000_000);
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    #[test]
+    fn a_servers_certificate_is_for_servers_and_never_outlives_the_authority() {
+        let authority = Authority::new("CA", HOUR, NOW).unwrap();
+        let names = Names { dns_names: vec!["localhost".to_owned()], ..Names::default() };
+        let (text, key) = authority.server_certificate(&names, HOUR * 9, NOW).unwrap();
+        let der = pem::certificates(&text).unwrap().remove(0);
+        let read = certificate::read(&der).unwrap();
+        assert!(certificate::is_for(&read, &key.subject_public_key_info()));
+        assert_eq!(certificate::validity(&read).1, authority.not_after());
+        assert_eq!(certificate::usage(&read), certificate::Usage::Others);
+        assert_eq!(Names::of(&read), names);
+    }
+
+    #[test]
+    fn an_authority_that_has_ended_signs_nothing() {
+        let authority = Authority::new("CA", HOUR, NOW).unwrap();
+        let refused = authority.server_certificate(&Names::default(), HOUR, NOW.plus(HOUR)).unwrap_err();
+        assert_eq!(refused, AuthorityError::Expired(NOW.plus(HOUR)));
+    }
+
+    #[test]
+    fn dates_beyond_the_calendar_are_an_error() {
+        let far = Timestamp::from_unix(i64::MAX);
+        assert_eq!(Authority::new("CA", HOUR, far).unwrap_err(), AuthorityError::Dates);
+    }
+
+    #[test]
+    fn two_certificates_for_one_key_have_two_serial_numbers() {
+        assert_ne!(serial().unwrap(), serial().unwrap());
+    }
+}

@@ -82,7 +82,9 @@ impl fmt::Display for Difference {
             Self::Dropped { kind, name } => write!(f, "asked for the {kind} {name}, not granted"),
             Self::Added { kind, name } => write!(f, "granted the {kind} {name}, not asked for"),
             Self::UsageMissing => f.write_str("the certificate names no extended key usage (clientAuth was asked for)"),
-            Self::UsageAny => f.write_str("the certificate allows any use in place of clientAuth; some servers refuse it"),
+            Self::UsageAny => {
+                f.write_str("the certificate allows any use in place of clientAuth; some servers refuse it")
+            }
             Self::ClockBehind { seconds } => write!(f, "this machine's clock is {seconds} s behind the issuer's"),
             Self::IssuerMissing { issuer } => write!(f, "the issuer did not send its own certificate ({issuer})"),
         }
@@ -132,4 +134,37 @@ fn words(life: Duration) -> String {
     };
     let said: Vec<_> = parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
     if said.is_empty() { "0s".to_owned() } else { said.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    fn life(asked: Duration, granted: u64) -> Option<String> {
+        let start = Timestamp::from_unix(1_000);
+        of_life(Some(asked), start, start.plus(Duration::from_secs(granted))).map(|told| told.to_string())
+    }
+
+    #[test]
+    fn a_backdated_beginning_is_no_difference() {
+        assert_eq!(life(HOUR, 3_630), None);
+        assert_eq!(life(HOUR, 3_590), None);
+    }
+
+    #[test]
+    fn shorter_and_longer_lives_are() {
+        assert_eq!(life(HOUR * 24, 3_630).as_deref(), Some("asked for 24h, granted 1h"));
+        assert_eq!(life(HOUR, 90_030).as_deref(), Some("asked for 1h, granted 25h"));
+        assert_eq!(life(Duration::from_secs(90), 60).as_deref(), Some("asked for 1m 30s, granted 1m"));
+        assert_eq!(life(HOUR * 24 * 30, 7 * 86_400).as_deref(), Some("asked for 30d, granted 7d"));
+    }
+
+    #[test]
+    fn a_common_name_repeated_among_the_names_is_no_difference() {
+        let asked = Names { common_name: Some("a.example".to_owned()), ..Names::default() };
+        let granted = Names { dns_names: vec!["a.example".to_owned()], ..asked.clone() };
+        assert_eq!(of_names(&asked, &granted), []);
+    }
 }

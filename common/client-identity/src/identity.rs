@@ -247,3 +247,6 @@ fn missing_issuer(leaf: &X509Certificate<'_>, path: &Path) -> Option<Difference>
     let alone = path.above.is_empty() && path.anchor.is_none() && !certificate::is_self_issued(leaf);
     alone.then(|| Difference::IssuerMissing { issuer: certificate::name(leaf.issuer()) })
 }
+
+#[cfg(test)]
+mod tests;

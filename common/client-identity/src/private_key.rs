@@ -126,3 +126,38 @@ fn rsa(size: KeySize) -> Result<Secret<Vec<u8>>, Unspecified> {
     let document: Pkcs8V1Der<'_> = rsa::KeyPair::generate(size)?.as_der()?;
     Ok(Secret::new(document.as_ref().to_vec()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_algorithm_survives_a_round_trip_and_is_version_1() {
+        for algorithm in KeyAlgorithm::ALL {
+            let key = PrivateKey::generate(algorithm).unwrap();
+            let again = PrivateKey::from_pkcs8_pem(&key.pkcs8_pem()).unwrap();
+            assert!(again.pkcs8_der().same_as(key.pkcs8_der().expose()), "{}", algorithm.word());
+            assert_eq!(again.subject_public_key_info(), key.subject_public_key_info());
+            // SEQUENCE, length in one, two or three octets, then INTEGER 0.
+            let version = key.pkcs8_der().expose().windows(3).take(5).find(|octets| octets.starts_with(&[2, 1]));
+            assert_eq!(version, Some(&[2, 1, 0][..]), "{}", algorithm.word());
+        }
+    }
+
+    #[test]
+    fn what_is_no_pkcs8_is_told_by_its_label() {
+        let refused = |text: &str| PrivateKey::from_pkcs8_pem(&Secret::from(text)).unwrap_err();
+        let pkcs1 = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n";
+        assert_eq!(refused(pkcs1), KeyError::Label("RSA PRIVATE KEY".to_owned()));
+        assert_eq!(refused(""), KeyError::NotPem);
+        assert_eq!(refused("-----BEGIN PRIVATE KEY-----"), KeyError::NotPem);
+        assert_eq!(refused("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"), KeyError::Unusable);
+        assert_eq!(refused(&"x".repeat(1 << 20)), KeyError::NotPem);
+    }
+
+    #[test]
+    fn errors_are_sentences() {
+        let error = KeyError::Generation { algorithm: KeyAlgorithm::Rsa2048 };
+        assert_eq!(error.to_string(), "the cryptographic library made no rsa-2048 key");
+    }
+}

@@ -46,3 +46,43 @@ impl SigningRequest {
         &self.pem
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateSigningRequestParams, DnType, SanType};
+
+    use super::*;
+    use crate::algorithm::KeyAlgorithm;
+
+    #[test]
+    fn names_stand_where_vault_looks_for_them() {
+        let key = PrivateKey::generate(KeyAlgorithm::EcdsaP256).unwrap();
+        let names = Names {
+            common_name: Some("Änn".to_owned()),
+            dns_names: vec!["a.example".to_owned()],
+            email_addresses: vec!["a@a.example".to_owned()],
+            ip_addresses: vec!["::1".parse().unwrap()],
+            uris: vec!["spiffe://a/b".to_owned()],
+        };
+        let request = SigningRequest::new(&key, &names).unwrap();
+        let read = CertificateSigningRequestParams::from_pem(request.pem()).unwrap().params;
+        assert_eq!(read.distinguished_name.get(&DnType::CommonName), Some(&"Änn".into()));
+        assert_eq!(read.subject_alt_names.len(), 4);
+        assert!(read.subject_alt_names.contains(&SanType::IpAddress("::1".parse().unwrap())));
+        assert_eq!(read.extended_key_usages, [ExtendedKeyUsagePurpose::ClientAuth]);
+    }
+
+    #[test]
+    fn a_name_that_no_certificate_carries_is_told() {
+        let key = PrivateKey::generate(KeyAlgorithm::Ed25519).unwrap();
+        let names = Names { dns_names: vec!["café.example".to_owned()], ..Names::default() };
+        assert_eq!(SigningRequest::new(&key, &names), Err(RequestError::Name("café.example".to_owned())));
+    }
+
+    #[test]
+    fn a_request_without_names_is_a_request() {
+        let key = PrivateKey::generate(KeyAlgorithm::EcdsaP384).unwrap();
+        let request = SigningRequest::new(&key, &Names::default()).unwrap();
+        assert!(request.pem().starts_with("-----BEGIN CERTIFICATE REQUEST-----"));
+    }
+}

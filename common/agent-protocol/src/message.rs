@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use credmint_vocabulary::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
 
 use crate::wire_secret::WireSecret;
@@ -176,6 +177,23 @@ pub struct FailureOnWire {
     /// The next thing to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+}
+
+impl From<FailureOnWire> for Failure {
+    /// Makes the text printable again: it came over a stream.
+    fn from(wire: FailureOnWire) -> Self {
+        let failure = Self::new(FailureKind::from_word(&wire.kind), wire.what);
+        match wire.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<&Failure> for FailureOnWire {
+    fn from(failure: &Failure) -> Self {
+        Self { kind: failure.kind.word().to_owned(), what: failure.what.clone(), hint: failure.hint.clone() }
+    }
 }
 
 /// How the agent is: names and times, never secrets.

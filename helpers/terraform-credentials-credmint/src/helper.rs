@@ -1,0 +1,135 @@
+//! One run of a credentials helper: Terraform's call becomes one question to the agent, the answer goes back.
+//! Arguments and standard input come in; one JSON object, or a failure that a person can act on, goes out.
+//! Shared by the three helpers for Terraform, which differ in the hosts they serve. `protocol-spec/helper-protocol.md`.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use credmint_agent_protocol::{Answer, Ask, Got, WireSecret};
+use credmint_local_machine::{ask_agent, ask_running, could_route, hardening, report, streams};
+use credmint_protocols::terraform::{self, Call, Request, Verb};
+use credmint_vocabulary::{Deadline, Failure, FailureKind};
+use zeroize::Zeroizing;
+
+/// Describes a helper.
+pub(crate) struct Helper {
+    /// Name of its executable.
+    pub(crate) name: &'static str,
+    /// What `--help` prints.
+    pub(crate) help: &'static str,
+    /// Which hosts it serves.
+    pub(crate) hosts: Hosts,
+}
+
+/// Says which hosts a helper serves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hosts {
+    /// Those that the settings file names: the agent knows.
+    OfTheSettings,
+    /// Those that `--host=` names.
+    OfTheArguments,
+}
+
+impl Helper {
+    /// Serves one call.
+    pub(crate) fn run(&self) -> ExitCode {
+        report::quiet_panics(self.name);
+        hardening::harden_helper();
+        let deadline = Deadline::after(Instant::now(), PATIENCE);
+        match terraform::call(std::env::args_os().skip(1).collect()) {
+            Ok(Call::Help) => self.print(self.help.as_bytes(), None),
+            Ok(Call::Version) => self.print(format!("{} {}\n", self.name, env!("CARGO_PKG_VERSION")).as_bytes(), None),
+            Ok(Call::Ask(request)) => match self.serve(&request, deadline) {
+                Ok(bytes) => self.print(&bytes, Some(&request)),
+                Err(failure) => report::failure(self.name, Some(request.hostname.as_str()), &failure),
+            },
+            Err(error) => {
+                let failure = Failure::new(FailureKind::Usage, error.to_string());
+                report::failure(self.name, None, &failure.hint(format!("{} --help", self.name)))
+            }
+        }
+    }
+
+    fn serve(&self, request: &Request, deadline: Deadline) -> Result<Zeroizing<Vec<u8>>, Failure> {
+        // What `store` brings is read to its end before anything is refused.
+        let object = if request.verb == Verb::Store { Some(stored_object()?) } else { None };
+        let ask = self.question(request, object);
+        let hostname = request.hostname.as_str();
+        let served = self.hosts == Hosts::OfTheSettings || request.names_its_host();
+        let answer = match request.verb {
+            _ if !served => Answer::None,
+            Verb::Forget => ask_running(ask, deadline)
+                .map(|answer| answer.unwrap_or(Answer::Done))
+                .map_err(|error| error.failure(hostname))?,
+            Verb::Get | Verb::Store => ask_agent(ask, &|| self.is_worth_an_agent(request), deadline)
+                .map_err(|error| error.failure(hostname))?,
+        };
+        said(answer, request)
+    }
+
+    fn question(&self, request: &Request, object: Option<WireSecret>) -> Ask {
+        let got = Got {
+            hostname: request.hostname.to_string(),
+            program: self.name.to_owned(),
+            args: request.own_arguments.clone(),
+            ..Got::default()
+        };
+        match (request.verb, object) {
+            (Verb::Forget, _) => Ask::Forget(got),
+            (_, Some(object)) => Ask::Store { got, object },
+            (_, None) => Ask::Get(got),
+        }
+    }
+
+    /// Tells whether an agent that would have to be started could have an answer.
+    fn is_worth_an_agent(&self, request: &Request) -> bool {
+        self.hosts == Hosts::OfTheArguments || could_route(&request.hostname)
+    }
+
+    fn print(&self, bytes: &[u8], request: Option<&Request>) -> ExitCode {
+        match streams::write_stdout(bytes) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                let failure = Failure::new(FailureKind::Unreachable, format!("the answer cannot be written: {error}"));
+                report::failure(self.name, request.map(|request| request.hostname.as_str()), &failure)
+            }
+        }
+    }
+}
+
+/// Reads the object of `store` from standard input.
+fn stored_object() -> Result<WireSecret, Failure> {
+    let usage = |what: String| Failure::new(FailureKind::Usage, what);
+    let input = streams::read_stdin(terraform::MAXIMUM_OBJECT)
+        .map_err(|error| usage(format!("standard input cannot be read: {error}")))?;
+    let bytes = input.ok_or_else(|| usage(format!("the object is longer than {} bytes", terraform::MAXIMUM_OBJECT)))?;
+    let object = terraform::stored_object(&bytes).map_err(|error| usage(error.to_string()))?;
+    Ok(object.text.into())
+}
+
+/// Says the agent's answer to Terraform.
+fn said(answer: Answer, request: &Request) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let hostname = &request.hostname;
+    match (request.verb, answer) {
+        (_, Answer::Failure(failure)) => Err(failure.into()),
+        (Verb::Get, Answer::None) => Ok(Zeroizing::new(terraform::NONE.to_vec())),
+        (Verb::Get, Answer::Credential(credential)) => {
+            terraform::answer(credential.token.as_ref().map(WireSecret::secret), &credential).map_err(|error| {
+                let what = format!("no answer for {hostname}: {error}");
+                Failure::new(FailureKind::Internal, what).hint(format!("credmint explain {hostname}"))
+            })
+        }
+        (Verb::Forget, Answer::None | Answer::Done) | (Verb::Store, Answer::Done) => Ok(Zeroizing::new(Vec::new())),
+        (Verb::Store, Answer::None) => {
+            let what = format!("nothing keeps a token for {hostname}: no settings name that host");
+            Err(Failure::new(FailureKind::Refused, what).hint(format!("credmint setup {hostname}")))
+        }
+        _ => {
+            let what = format!("no answer for {hostname}: the agent's answer was not understood");
+            Err(Failure::new(FailureKind::Internal, what).hint("credmint agent stop"))
+        }
+    }
+}
+
+/// How long a call may take in all. Terraform has no limit of its own; its registry client waits as long.
+const PATIENCE: Duration = Duration::from_secs(10);

@@ -8,7 +8,7 @@ use crate::route::Settings;
 use crate::text::nearest;
 use crate::tree::{Entry, Node, Place, Spelling, Table, Value};
 
-mod words;
+pub(crate) mod words;
 
 use words::{Form, Program, Word};
 
@@ -32,6 +32,18 @@ pub(crate) enum Part {
 }
 
 impl Part {
+    /// Names the part, for the reference.
+    #[cfg(test)]
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::Name | Self::Host => "host",
+            Self::Identity => "identity",
+            Self::Vault | Self::PassedOn => "issuer",
+            Self::Auth => "auth",
+            Self::Exchange => "exchange",
+        }
+    }
+
     /// Spells a key as the argument that sets it.
     pub(crate) fn spell(self, key: &str) -> String {
         let words = Program::ALL.iter().flat_map(|program| program.words());

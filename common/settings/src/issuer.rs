@@ -41,10 +41,12 @@ impl Issuer {
     pub fn asks_who(&self) -> bool {
         match self {
             Self::Oidc(_) | Self::TokenExchange(_) => true,
-            Self::VaultPki(pki) => pki.login.auth.sends_identity() || pki.templates().any(has_claims),
+            Self::VaultPki(pki) => {
+                pki.login.auth.sends_identity() || pki.templates().any(|template| has_claims(template))
+            }
             Self::VaultToken(token) => token.login.auth.sends_identity(),
             Self::VaultSecret(secret) => secret.login.auth.sends_identity(),
-            Self::LocalCa(ca) => std::iter::once(&ca.common_name).chain(&ca.uris).any(has_claims),
+            Self::LocalCa(ca) => std::iter::once(&ca.common_name).chain(&ca.uris).any(|template| has_claims(template)),
         }
     }
 }
@@ -64,7 +66,7 @@ impl VaultPki {
     }
 }
 
-fn has_claims(template: &String) -> bool {
+fn has_claims(template: &str) -> bool {
     let claim = |part: &TemplatePart| matches!(part, TemplatePart::Claim(_));
     template_parts(template).is_ok_and(|parts| parts.iter().any(claim))
 }

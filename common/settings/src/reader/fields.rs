@@ -6,7 +6,7 @@ use crate::error::SettingsError;
 use crate::reader::item::Item;
 use crate::reader::shape::{Key, Keys, Kind};
 use crate::text::nearest;
-use crate::tree::{Entry, Table, Value};
+use crate::tree::{Entry, Spelling, Table, Value};
 
 /// Lends the values of one table.
 pub(crate) struct Fields<'t> {
@@ -50,8 +50,7 @@ impl<'t> Fields<'t> {
         key: &str,
         read: fn(&Item<'t>) -> Result<T, SettingsError>,
     ) -> Result<Option<T>, SettingsError> {
-        debug_assert!(self.keys().any(|known| known.name == key), "`{key}` is read but is not in the shape");
-        self.table.find(key).map(|entry| read(&Item::of(entry))).transpose()
+        self.entry(key).map(|entry| read(&Item::of(entry))).transpose()
     }
 
     /// Gives a value that has to be there.
@@ -69,7 +68,7 @@ impl<'t> Fields<'t> {
         key: &str,
         read: fn(&Item<'t>) -> Result<T, SettingsError>,
     ) -> Result<Vec<T>, SettingsError> {
-        let Some(entry) = self.table.find(key) else { return Ok(Vec::new()) };
+        let Some(entry) = self.entry(key) else { return Ok(Vec::new()) };
         Item::of(entry).items().iter().map(read).collect()
     }
 
@@ -80,11 +79,17 @@ impl<'t> Fields<'t> {
 
     /// Gives what a word stands for.
     pub(crate) fn word<T: Copy>(&self, key: &str, words: &[(&'static str, T)]) -> Result<Option<T>, SettingsError> {
-        self.table.find(key).map(|entry| Item::of(entry).word(words)).transpose()
+        self.entry(key).map(|entry| Item::of(entry).word(words)).transpose()
     }
 
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.table.find(key).is_some()
+        self.entry(key).is_some()
+    }
+
+    /// Gives what was written under a key of the shape.
+    pub(crate) fn entry(&self, key: &str) -> Option<&'t Entry> {
+        debug_assert!(self.keys().any(|known| known.name == key), "`{key}` is read but is not in the shape");
+        self.table.find(key)
     }
 
     /// Tells a mistake at a key that is there, or else at the table.
@@ -141,12 +146,16 @@ impl<'t> Fields<'t> {
         }
         let spelling = self.table.spelling;
         let names: Vec<String> = self.keys().map(|key| spelling.spell(key.name)).collect();
-        let hint = nearest::hint(
-            &entry.shown,
-            names.iter().map(String::as_str),
-            &format!("{}s of {}", spelling.noun(), self.of),
-        );
-        SettingsError::at(&entry.place, format!("unknown {} `{}`", spelling.noun(), entry.shown)).with_hint(hint)
+        let all = format!("{}s of {}", spelling.noun(), self.of);
+        let hint = match spelling {
+            Spelling::Keys => nearest::hint(&entry.shown, names.iter().map(String::as_str), &all),
+            Spelling::Arguments(_) => format!("{all}: {}", names.join(", ")),
+        };
+        let what = match spelling {
+            Spelling::Keys => format!("unknown key `{}`", entry.shown),
+            Spelling::Arguments(_) => format!("`{}` has no meaning with {}", entry.shown, self.of),
+        };
+        SettingsError::at(&entry.place, what).with_hint(hint)
     }
 }
 

@@ -89,13 +89,13 @@ fn comparison_form(text: &str) -> Option<String> {
 }
 
 fn identities(fields: &Fields<'_>, known: &Settings) -> Result<Vec<String>, SettingsError> {
-    let Some(entry) = fields.table.find("identity") else { return Ok(Vec::new()) };
+    let Some(entry) = fields.entry("identity") else { return Ok(Vec::new()) };
     let read = |item: &Item<'_>| defined(item, "identity", &known.identities).map(|(name, _)| name);
     Item::of(entry).items().iter().map(read).collect()
 }
 
 fn host_issuer<'k>(fields: &Fields<'_>, known: &'k Settings) -> Result<(String, &'k Issuer), SettingsError> {
-    match fields.table.find("issuer") {
+    match fields.entry("issuer") {
         Some(entry) => defined(&Item::of(entry), "issuer", &known.issuers),
         None => Err(fields.missing("issuer")),
     }

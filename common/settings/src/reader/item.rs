@@ -211,12 +211,12 @@ impl<'t> Item<'t> {
     }
 
     pub(crate) fn dns_name(&self) -> Result<String, SettingsError> {
-        let good = |text: &str| !text.contains(|c: char| c.is_whitespace() || "/:@".contains(c));
+        let good = |text: &str| !text.contains(|c: char| c.is_whitespace() || "/:@,".contains(c));
         self.template_where(good, "is not a DNS name")
     }
 
     pub(crate) fn email_address(&self) -> Result<String, SettingsError> {
-        self.template_where(|text| text.contains('@'), "is not an email address")
+        self.template_where(|text| text.contains('@') && !text.contains([',', ' ']), "is not an email address")
     }
 
     pub(crate) fn ip_address(&self) -> Result<String, SettingsError> {

@@ -13,5 +13,8 @@ mod source;
 mod vault;
 mod whole;
 
+#[cfg(test)]
+mod reference;
+
 pub(crate) use fields::is_secret_word;
 pub(crate) use whole::settings;

@@ -29,8 +29,9 @@ pub(crate) fn settings(root: &Table) -> Result<Settings, SettingsError> {
         agent: section(root, "agent")?.map(agent).transpose()?.unwrap_or_default(),
     };
     for entry in section(root, "host")?.map_or(&[][..], |table| &table.entries) {
-        let read = host(inner(entry, "host")?, &settings);
-        settings.hosts.insert(hostname(entry)?, read?);
+        let hostname = hostname(entry)?;
+        let host = host(inner(entry, "host")?, &settings)?;
+        settings.hosts.insert(hostname, host);
     }
     Ok(settings)
 }

@@ -1,1 +1,29 @@
-//! To be written.
+//! Who is asking: one file a source of the token that proves it.
+//! An identity of the settings and what the caller sent come in, a subject token or its absence goes out.
+//! Trusts no claim of a token; reads no environment and no file of its own; dials out through `https` alone.
+
+mod ask;
+mod caller;
+mod claims;
+mod client_assertion;
+mod client_authentication;
+mod client_credentials;
+mod command;
+mod env;
+mod file;
+mod kubernetes;
+mod quotable;
+mod source;
+mod subject_token;
+mod token_endpoint;
+
+pub use ask::{IdentityError, ask};
+pub use caller::{Caller, caller_reads};
+pub use claims::Claims;
+pub use client_assertion::{AssertionError, client_assertion};
+pub use client_authentication::{ClientProof, ClientProofError, prove};
+pub use command::CommandError;
+pub use quotable::quotable;
+pub use source::{SourceError, read_source};
+pub use subject_token::{SubjectToken, SubjectTokenError};
+pub use token_endpoint::{OauthRefusal, TokenEndpoint, TokenEndpointError};

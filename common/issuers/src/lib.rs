@@ -1,1 +1,25 @@
-//! To be written.
+//! Who grants: one file an issuer.
+//! An issuer of the settings and a subject token come in, a credential with its expiry goes out.
+//! Keeps nothing but the authorities of `local-ca`; dials out through `https` alone; shows no body of any answer.
+
+mod anchor;
+mod describe;
+mod error;
+mod grant;
+mod local_ca;
+mod oidc;
+mod template;
+mod token_exchange;
+mod vault;
+mod vault_pki;
+mod vault_secret;
+mod vault_token;
+mod wiped;
+
+pub use anchor::anchor;
+pub use describe::describe;
+pub use error::GrantError;
+pub use grant::{BearerToken, Grant, Granted, World, grant};
+pub use local_ca::Authorities;
+pub use template::TemplateError;
+pub use vault::{Lease, VaultRefusal, revoke};

@@ -1,0 +1,49 @@
+//! One line about an issuer, for `credmint explain`.
+//! An issuer of the settings comes in, kind, address and role in words go out.
+//! Asks nobody.
+
+use credmint_settings::{Issuer, VaultAuth, VaultLogin};
+
+/// Tells kind, address and role.
+#[must_use]
+pub fn describe(issuer: &Issuer) -> String {
+    match issuer {
+        Issuer::VaultPki(pki) => format!("vault-pki, role {} of {} at {}", pki.role, pki.mount, login(&pki.login)),
+        Issuer::VaultToken(token) => format!("vault-token at {}", login(&token.login)),
+        Issuer::VaultSecret(secret) => {
+            format!("vault-secret, field {} of {} at {}", secret.field, secret.path, login(&secret.login))
+        }
+        Issuer::Oidc(oidc) => match &oidc.audience {
+            Some(audience) => format!("oidc, the identity's own token, for audience {audience}"),
+            None => "oidc, the identity's own token".to_owned(),
+        },
+        Issuer::TokenExchange(exchange) => {
+            let place = exchange.token_endpoint.as_ref().or(exchange.issuer.as_ref()).map_or("", String::as_str);
+            format!("token-exchange at {place}{}", list(" for audience ", &exchange.audience))
+        }
+        Issuer::LocalCa(_) => "local-ca, an authority in the agent's memory".to_owned(),
+        _ => "an issuer of a later version".to_owned(),
+    }
+}
+
+fn list(before: &str, items: &[String]) -> String {
+    if items.is_empty() { String::new() } else { format!("{before}{}", items.join(", ")) }
+}
+
+fn login(login: &VaultLogin) -> String {
+    let namespace = login.namespace.as_ref().map(|name| format!(", namespace {name}")).unwrap_or_default();
+    format!("{} ({}{namespace})", login.address, auth(&login.auth))
+}
+
+fn auth(auth: &VaultAuth) -> String {
+    match auth {
+        VaultAuth::Jwt { mount, role } if role.is_empty() => format!("auth jwt at {mount}, its default role"),
+        VaultAuth::Jwt { mount, role } => format!("auth jwt at {mount}, role {role}"),
+        VaultAuth::Kubernetes { mount, role } => format!("auth kubernetes at {mount}, role {role}"),
+        VaultAuth::AppRole { mount, .. } => format!("auth approle at {mount}"),
+        VaultAuth::Cert { mount, role: Some(role), .. } => format!("auth cert at {mount}, role {role}"),
+        VaultAuth::Cert { mount, .. } => format!("auth cert at {mount}"),
+        VaultAuth::Token { .. } => "auth token".to_owned(),
+        _ => "an auth method of a later version".to_owned(),
+    }
+}

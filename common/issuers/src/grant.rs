@@ -1,0 +1,116 @@
+//! From a subject token to a credential: the one door of this room.
+//! Issuer, subject token and the world around come in, a credential with notes and lease goes out.
+//! Refuses an expired subject token before anything is sent anywhere.
+
+use std::time::Duration;
+
+use credmint_client_identity::ClientIdentity;
+use credmint_https::{Https, Trust};
+use credmint_identities::{Caller, SubjectToken};
+use credmint_settings::{Issuer, Peer};
+use credmint_vocabulary::{Deadline, Expiry, Secret, Timestamp};
+
+use crate::error::GrantError;
+use crate::local_ca::Authorities;
+use crate::vault::Lease;
+use crate::{local_ca, oidc, token_exchange, vault_pki, vault_secret, vault_token};
+
+/// Holds what an issuer needs around it.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// The way out.
+    pub https: &'a Https,
+    /// What the caller sent along.
+    pub caller: &'a Caller,
+    /// The authorities of `local-ca`.
+    pub authorities: &'a Authorities,
+    /// The wall clock's time.
+    pub now: Timestamp,
+    /// When an answer is of no use any more.
+    pub deadline: Deadline,
+}
+
+/// Holds what an issuer granted.
+#[derive(Debug)]
+pub struct Grant {
+    /// The credential.
+    pub credential: Granted,
+    /// What a person may want to know: warnings, differences to what was asked, the clock.
+    pub notes: Vec<String>,
+    /// What must be revoked when the credential is dropped.
+    pub lease: Option<Lease>,
+}
+
+/// Holds a credential of one of two kinds.
+#[derive(Debug)]
+pub enum Granted {
+    /// A bearer token.
+    Token(BearerToken),
+    /// A private key with its certification path.
+    Identity(ClientIdentity),
+}
+
+/// Holds a bearer token.
+#[derive(Debug)]
+pub struct BearerToken {
+    /// The token.
+    pub token: Secret<String>,
+    /// When it ends, if anybody said so.
+    pub expires: Option<Expiry>,
+}
+
+impl Granted {
+    /// Gives the time at which the credential ends, if it is known.
+    #[must_use]
+    pub fn expires(&self) -> Option<Expiry> {
+        match self {
+            Self::Token(token) => token.expires,
+            Self::Identity(identity) => Some(identity.not_after()),
+        }
+    }
+}
+
+/// Asks the issuer for a credential.
+///
+/// # Errors
+/// [`GrantError`] says whose turn it is and what to do next.
+pub async fn grant(
+    issuer_name: &str,
+    issuer: &Issuer,
+    subject: Option<&SubjectToken>,
+    world: &World<'_>,
+) -> Result<Grant, GrantError> {
+    refuse_expired(subject, world.now)?;
+    match issuer {
+        Issuer::VaultPki(pki) => vault_pki::grant(pki, subject, world).await,
+        Issuer::VaultToken(token) => vault_token::grant(token, subject, world).await,
+        Issuer::VaultSecret(secret) => vault_secret::grant(secret, subject, world).await,
+        Issuer::Oidc(oidc) => oidc::grant(oidc, subject, world),
+        Issuer::TokenExchange(exchange) => token_exchange::grant(exchange, subject, world).await,
+        Issuer::LocalCa(authority) => local_ca::grant(issuer_name, authority, subject, world).await,
+        _ => Err(GrantError::Settings("an issuer of a kind that this version does not know".to_owned())),
+    }
+}
+
+/// How far our clock may be ahead of an issuer's before we refuse a token that it would still take.
+const LEEWAY: Duration = Duration::from_secs(120);
+
+fn refuse_expired(subject: Option<&SubjectToken>, now: Timestamp) -> Result<(), GrantError> {
+    let ended = subject.and_then(|subject| subject.claims.as_ref()?.exp());
+    match ended {
+        Some(ended) if ended.plus(LEEWAY) <= now => {
+            Err(GrantError::Expired { ended, seconds: now.remaining(ended).as_secs() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Takes the subject token that most issuers cannot do without.
+pub(crate) fn needed(subject: Option<&SubjectToken>) -> Result<&SubjectToken, GrantError> {
+    subject.ok_or(GrantError::Nobody)
+}
+
+/// Turns the settings' words about trust into those of `https`.
+pub(crate) fn trust(peer: &Peer) -> Trust {
+    Trust { ca: peer.ca.clone(), ca_only: peer.ca_only, proxy: peer.proxy.clone(), client: None }
+}

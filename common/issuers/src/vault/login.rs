@@ -1,0 +1,178 @@
+//! Logs in to Vault or OpenBao by one of its auth methods.
+//! The settings' method, the subject token and what the caller sent come in, a client token with its life goes out.
+//! Sends the subject token nowhere but to the login path. <https://openbao.org/api-docs/auth/>
+
+use std::sync::Arc;
+
+use credmint_client_identity::{Asked, ClientIdentity, Names, PrivateKey};
+use credmint_identities::{SubjectToken, read_source};
+use credmint_settings::{Source, VaultAuth, VaultLogin};
+use credmint_vocabulary::{Expiry, Secret};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::json;
+use zeroize::Zeroizing;
+
+use crate::error::GrantError;
+use crate::grant::{World, needed};
+use crate::vault::answer::{Reply, told};
+use crate::vault::lease::Lease;
+use crate::vault::server::{Server, check_path, check_role};
+use crate::vault::transport::{Call, Line};
+use crate::wiped::{secret, to_json};
+
+/// Holds a client token.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// The client token.
+    pub(crate) token: Secret<String>,
+    /// When it ends, if it does and we know.
+    pub(crate) expires: Option<Expiry>,
+    /// Whether we got it for ourselves and it can be given back.
+    pub(crate) ours: bool,
+    /// Warnings of the server.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Session {
+    /// Makes what must be revoked when the credential is dropped; `None` for tokens that are not ours or cannot be revoked.
+    pub(crate) fn lease(&self, server: &Server, lease_id: &str) -> Option<Lease> {
+        let lease_id = Some(lease_id).filter(|id| !id.is_empty()).map(str::to_owned);
+        let token = Secret::from(self.token.expose().as_str());
+        (self.ours || lease_id.is_some()).then(|| Lease::new(server.clone(), token, self.ours, lease_id))
+    }
+}
+
+/// Holds the answer to a login.
+#[derive(Deserialize)]
+struct Answered {
+    auth: Option<Auth>,
+    #[serde(default)]
+    warnings: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Auth {
+    #[serde(deserialize_with = "secret")]
+    client_token: Secret<String>,
+    #[serde(default)]
+    lease_duration: u64,
+    #[serde(default)]
+    token_type: String,
+    /// Present when the login is only half done; vaultrs drops it.
+    #[serde(default)]
+    mfa_requirement: Option<IgnoredAny>,
+}
+
+/// Logs in; the server in the answer trusts and presents what the auth method needs.
+pub(crate) async fn log_in(
+    login: &VaultLogin,
+    subject: Option<&SubjectToken>,
+    world: &World<'_>,
+) -> Result<(Server, Session), GrantError> {
+    let mut server = Server::of(login)?;
+    let session = match &login.auth {
+        VaultAuth::Token { token } => given(token, world).await?,
+        VaultAuth::Cert { mount, role, certificate, key } => {
+            server.trust.client = Some(Arc::new(client_identity(certificate, key, world).await?));
+            let body = role.as_ref().map_or_else(|| json!({}), |role| json!({"name": role}));
+            role.as_deref().map(check_role).transpose()?;
+            send(&server, mount, to_json(&body), world).await?
+        }
+        VaultAuth::Jwt { mount, role } | VaultAuth::Kubernetes { mount, role } => {
+            send(&server, mount, with_jwt(role, needed(subject)?)?, world).await?
+        }
+        VaultAuth::AppRole { mount, role_id, secret_id } => {
+            let secret_id = read(secret_id, "the AppRole secret ID", world).await?;
+            let body = to_json(&AppRole { role_id, secret_id: secret_id.expose() });
+            send(&server, mount, body, world).await?
+        }
+        _ => return Err(GrantError::Settings("an auth method that this version does not know".to_owned())),
+    };
+    Ok((server, session))
+}
+
+#[derive(serde::Serialize)]
+struct AppRole<'a> {
+    role_id: &'a str,
+    secret_id: &'a str,
+}
+
+#[derive(serde::Serialize)]
+struct Jwt<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    role: &'a str,
+    jwt: &'a str,
+}
+
+fn with_jwt(role: &str, subject: &SubjectToken) -> Result<Zeroizing<Vec<u8>>, GrantError> {
+    if !role.is_empty() {
+        check_role(role)?;
+    }
+    Ok(to_json(&Jwt { role, jwt: subject.token.expose() }))
+}
+
+async fn send(
+    server: &Server,
+    mount: &str,
+    body: Zeroizing<Vec<u8>>,
+    world: &World<'_>,
+) -> Result<Session, GrantError> {
+    check_path("auth mount", mount)?;
+    let line = Line::new(server, world.https, world.now, world.deadline);
+    let answer = line.send(Call::post(format!("auth/{mount}/login"), body), None).await?;
+    let reply = Reply::judge(&server.who, answer, line.now())?;
+    let answered: Answered = reply.read()?;
+    let auth = answered.auth.ok_or_else(|| reply.malformed("a login answer without `auth`"))?;
+    session(&server.who, auth, answered.warnings.as_deref(), &line)
+}
+
+fn session(who: &str, auth: Auth, warnings: Option<&[String]>, line: &Line<'_>) -> Result<Session, GrantError> {
+    if auth.mfa_requirement.is_some() {
+        return Err(GrantError::MfaRequired { who: who.to_owned() });
+    }
+    if auth.client_token.is_empty() {
+        return Err(GrantError::Malformed {
+            who: who.to_owned(),
+            what: "a login answer without client token".to_owned(),
+        });
+    }
+    Ok(Session {
+        token: auth.client_token,
+        expires: life(auth.lease_duration, line),
+        ours: auth.token_type != "batch",
+        notes: told(who, warnings),
+    })
+}
+
+/// Turns a life in seconds into a point in time; 0 means that there is no end.
+pub(crate) fn life(seconds: u64, line: &Line<'_>) -> Option<Expiry> {
+    (seconds > 0).then(|| line.now().plus(std::time::Duration::from_secs(seconds)))
+}
+
+/// Takes a client token that the user has; it is not ours to revoke.
+async fn given(source: &Source, world: &World<'_>) -> Result<Session, GrantError> {
+    let token = read(source, "the Vault token", world).await?;
+    Ok(Session { token, expires: None, ours: false, notes: Vec::new() })
+}
+
+async fn read(source: &Source, what: &str, world: &World<'_>) -> Result<Secret<String>, GrantError> {
+    let found = read_source(source, world.caller, world.deadline).await?;
+    found.ok_or_else(|| GrantError::SourceAbsent { what: what.to_owned() })
+}
+
+/// Puts the client identity of `cert` together from its two sources.
+async fn client_identity(certificate: &Source, key: &Source, world: &World<'_>) -> Result<ClientIdentity, GrantError> {
+    let path = read(certificate, "the client certificate", world).await?;
+    let key = PrivateKey::from_pkcs8_pem(&read(key, "the client's private key", world).await?)?;
+    let (first, rest) = split_path(path.expose());
+    let asked = Asked { names: Names::default(), ttl: None };
+    let (identity, _) = ClientIdentity::assemble(key, first, &[rest.to_owned()], &asked, world.now)?;
+    Ok(identity)
+}
+
+/// Splits a PEM file after its first certificate.
+fn split_path(pem: &str) -> (&str, &str) {
+    const END: &str = "-----END CERTIFICATE-----";
+    pem.find(END).map_or((pem, ""), |at| pem.split_at(at + END.len()))
+}

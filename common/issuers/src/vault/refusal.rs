@@ -1,0 +1,160 @@
+//! What Vault meant by a refusal: it says so in words only, and uses 400 for most.
+//! Status and the texts of `errors` come in, a class goes out, which decides about our own words and the hint.
+//! A text that matches no class is no harm: the class is then the status alone.
+
+/// Says what Vault refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VaultRefusal {
+    /// The JWT is for another audience, or the role expects none.
+    Audience,
+    /// The JWT is expired, or not valid yet.
+    Time,
+    /// The JWT is of an issuer, or signed by a key, that the mount does not know.
+    Issuer,
+    /// A claim is missing or does not match the role.
+    Claim,
+    /// The role does not exist.
+    Role,
+    /// What was sent is no JWT.
+    MalformedToken,
+    /// The secret ID, role ID or client certificate is not accepted.
+    Login,
+    /// A name that the PKI role does not allow.
+    Name,
+    /// A key of a kind or size that the PKI role does not allow.
+    Key,
+    /// The PKI role wants a common name.
+    CommonName,
+    /// Nothing is at this path: mount, namespace or secret.
+    NotFound,
+    /// The namespace does not exist.
+    Namespace,
+    /// The token is not valid, or its policies do not allow this.
+    Forbidden,
+    /// Anything else.
+    Other,
+}
+
+/// What stands in the texts, in lower case; the first match counts.
+const TEXTS: &[(&[&str], VaultRefusal)] = &[
+    (&["namespace not found", "no namespace"], VaultRefusal::Namespace),
+    (&["audience", "(aud)"], VaultRefusal::Audience),
+    (
+        &["expired", "not valid yet", "not yet valid", "used before issued", "(exp)", "(nbf)", "(iat)"],
+        VaultRefusal::Time,
+    ),
+    (
+        &["invalid issuer", "(iss)", "no known key", "failed to verify id token signature", "signature"],
+        VaultRefusal::Issuer,
+    ),
+    (&["claim"], VaultRefusal::Claim),
+    (
+        &["malformed", "compact jws", "not a jwt", "square/go-jose", "parsing", "unable to parse"],
+        VaultRefusal::MalformedToken,
+    ),
+    (
+        &["unknown role", "invalid role name", "role could not be found", "could not be found", "missing role"],
+        VaultRefusal::Role,
+    ),
+    (&["secret id", "secret_id", "role id", "role_id", "client certificate", "no chain matching"], VaultRefusal::Login),
+    (&["common_name field is required", "common name is required", "no common name"], VaultRefusal::CommonName),
+    (&["key type", "key of type", "key bits", "minimum", "key_type", "role requires"], VaultRefusal::Key),
+    (
+        &["not allowed by this role", "not allowed in this role", "not a valid hostname", "san", "common name"],
+        VaultRefusal::Name,
+    ),
+];
+
+impl VaultRefusal {
+    /// Finds the class.
+    #[must_use]
+    pub fn of(status: u16, errors: &[String]) -> Self {
+        let text = errors.join("\n").to_ascii_lowercase();
+        let found = TEXTS.iter().find(|(texts, _)| texts.iter().any(|part| text.contains(part)));
+        match (status, found) {
+            (404, Some((_, Self::Namespace))) => Self::Namespace,
+            (404, _) => Self::NotFound,
+            (403, _) => Self::Forbidden,
+            (_, Some((_, class))) => *class,
+            _ => Self::Other,
+        }
+    }
+
+    /// Says it in our words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Audience => "the token is for another audience than the role expects",
+            Self::Time => "the token is expired or not valid yet",
+            Self::Issuer => "the token is not of the issuer that the auth method trusts",
+            Self::Claim => "a claim of the token does not match the role",
+            Self::Role => "there is no such role",
+            Self::MalformedToken => "the token is no JWT",
+            Self::Login => "the login is not accepted",
+            Self::Name => "the role does not allow a name that was asked for",
+            Self::Key => "the role does not allow keys of this kind",
+            Self::CommonName => "the role wants a common name",
+            Self::NotFound => "nothing is at this path",
+            Self::Namespace => "there is no such namespace",
+            Self::Forbidden => "permission denied",
+            Self::Other => "it gave a reason that we do not know",
+        }
+    }
+
+    /// Says what to do next.
+    #[must_use]
+    pub const fn hint(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Audience => "compare the token's aud with bound_audiences of the role",
+            Self::Time => "get a new token, and check this machine's clock",
+            Self::Issuer => "compare the token's iss with bound_issuer and the keys of the auth method",
+            Self::Claim => "compare the token's claims with bound_claims, bound_subject and user_claim of the role",
+            Self::Role => "check auth.role and role in the settings",
+            Self::MalformedToken => "the identity must give a JWT, not an opaque token",
+            Self::Login => "check the role and the secret or certificate that the settings name",
+            Self::Name => "compare common_name and the other names of the settings with what the PKI role allows",
+            Self::Key => "set key in the settings to what the PKI role wants, for example key = \"rsa-2048\"",
+            Self::CommonName => "set common_name in the settings, for example common_name = \"{sub}\"",
+            Self::NotFound => "check mount, path and namespace in the settings",
+            Self::Namespace => "check namespace in the settings",
+            Self::Forbidden => "the policies of the login's role must allow this path, and its mount must exist",
+            Self::Other => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::VaultRefusal::{self, *};
+
+    #[test]
+    fn the_words_of_vault_and_openbao_are_known() {
+        for (status, text, class) in [
+            (
+                400,
+                "error validating token: invalid audience (aud) claim: audience claim does not match any expected audience",
+                Audience,
+            ),
+            (400, "audience claim found in JWT but no audiences bound to the role", Audience),
+            (400, "error validating token: invalid expiration time (exp) claim: token is expired", Time),
+            (400, "error validating token: invalid issuer (iss) claim", Issuer),
+            (400, "error validating token: no known key successfully validated the token signature", Issuer),
+            (400, "error validating claims: claim \"group\" does not match any associated bound claim values", Claim),
+            (400, "role \"nobody\" could not be found", Role),
+            (400, "unknown role: x", Role),
+            (400, "error parsing token: go-jose/go-jose: compact JWS format must have three parts", MalformedToken),
+            (400, "invalid role or secret ID", Login),
+            (400, "common name evil.example not allowed by this role", Name),
+            (400, "URI spiffe://x is not allowed by this role: not allowed in this role", Name),
+            (400, "role requires keys of type rsa", Key),
+            (400, "role requires a minimum of a 3072-bit key, but CSR's key is 2048 bits", Key),
+            (403, "permission denied", Forbidden),
+            (404, "namespace not found", Namespace),
+            (404, "no handler for route \"pki2/sign/x\"", NotFound),
+            (400, "something of a later version", Other),
+        ] {
+            assert_eq!(VaultRefusal::of(status, &[text.to_owned()]), class, "{text}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `kind = "vault-pki"`: a certificate from a PKI secrets engine for a key that we make.
+//! Templates and the subject token come in, a client identity that was checked against what was asked goes out.
+//! The private key never leaves: a certification request is sent. <https://openbao.org/api-docs/secret/pki/#sign-certificate>
+
+use credmint_client_identity::{Asked, ClientIdentity, KeyAlgorithm, Names, PrivateKey, SigningRequest};
+use credmint_identities::SubjectToken;
+use credmint_settings::VaultPki;
+use credmint_vocabulary::{Secret, printable};
+use vaultrs::api::pki::requests::SignCertificateRequest;
+use vaultrs::api::pki::responses::SignCertificateResponse;
+
+use crate::error::GrantError;
+use crate::grant::{Grant, Granted, World};
+use crate::template::{Known, fill, fill_list};
+use crate::vault::{Envelope, Line, Reply, check_path, check_role, give_back, log_in, told};
+
+/// Holds what is ready before anybody is asked.
+struct Prepared {
+    key: PrivateKey,
+    request: SigningRequest,
+    asked: Asked,
+}
+
+/// Logs in, has a fresh key signed, and checks what came back.
+pub(crate) async fn grant(
+    settings: &VaultPki,
+    subject: Option<&SubjectToken>,
+    world: &World<'_>,
+) -> Result<Grant, GrantError> {
+    let prepared = prepare(settings, subject).await?;
+    let (server, session) = log_in(&settings.login, subject, world).await?;
+    let line = Line::new(&server, world.https, world.now, world.deadline);
+    let signed = sign(settings, &prepared, &line, &session.token).await;
+    match signed.and_then(|reply| assemble(prepared, &reply, &line)) {
+        Ok((identity, mut notes)) => {
+            let lease = session.lease(&server, "");
+            notes.splice(0..0, session.notes);
+            Ok(Grant { credential: Granted::Identity(identity), notes, lease })
+        }
+        Err(error) => Err(give_back(error, &server, &session, world).await),
+    }
+}
+
+async fn prepare(settings: &VaultPki, subject: Option<&SubjectToken>) -> Result<Prepared, GrantError> {
+    check_path("mount", &settings.mount)?;
+    check_role(&settings.role)?;
+    let names = names(settings, known(subject))?;
+    let key = generate_key(settings.key).await?;
+    let request = SigningRequest::new(&key, &names)?;
+    Ok(Prepared { key, request, asked: Asked { names, ttl: settings.ttl } })
+}
+
+/// Makes a key; RSA takes long enough to keep others waiting, so it is made aside.
+pub(crate) async fn generate_key(algorithm: KeyAlgorithm) -> Result<PrivateKey, GrantError> {
+    let make = move || PrivateKey::generate(algorithm);
+    match algorithm {
+        KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096 => {
+            tokio::task::spawn_blocking(make).await.map_err(|_| GrantError::Interrupted)?.map_err(Into::into)
+        }
+        _ => make().map_err(Into::into),
+    }
+}
+
+/// Says what is known about the bearer of the subject token.
+pub(crate) fn known(subject: Option<&SubjectToken>) -> Known<'_> {
+    match subject.map(|subject| &subject.claims) {
+        Some(Some(claims)) => Known::Claims(claims),
+        Some(None) => Known::Opaque,
+        None => Known::Nobody,
+    }
+}
+
+fn names(settings: &VaultPki, known: Known<'_>) -> Result<Names, GrantError> {
+    let ip_addresses = fill_list(&settings.ip_addresses, known)?;
+    let address = |text: String| text.parse().map_err(|_| GrantError::IpAddress(printable(&text, 60)));
+    Ok(Names {
+        common_name: settings.common_name.as_ref().map(|template| fill(template, known)).transpose()?,
+        dns_names: fill_list(&settings.dns_names, known)?,
+        email_addresses: fill_list(&settings.email_addresses, known)?,
+        ip_addresses: ip_addresses.into_iter().map(address).collect::<Result<_, _>>()?,
+        uris: fill_list(&settings.uris, known)?,
+    })
+}
+
+/// Asks for the signature. Names stand in the request and in the parameters: which of the two counts is the role's choice
+/// (`use_csr_common_name`, `use_csr_sans`), and what the role ignores comes back as a warning.
+async fn sign(
+    settings: &VaultPki,
+    prepared: &Prepared,
+    line: &Line<'_>,
+    token: &Secret<String>,
+) -> Result<Reply, GrantError> {
+    let names = &prepared.asked.names;
+    let request = SignCertificateRequest {
+        mount: settings.mount.clone(),
+        role: settings.role.clone(),
+        csr: Some(prepared.request.pem().to_owned()),
+        common_name: names.common_name.clone(),
+        alt_names: joined(names.dns_names.iter().chain(&names.email_addresses)),
+        ip_sans: joined(names.ip_addresses.iter()),
+        uri_sans: joined(names.uris.iter()),
+        exclude_cn_from_sans: Some(!is_also_alternative(names)),
+        ttl: settings.ttl.map(|ttl| format!("{}s", ttl.as_secs())),
+        ..SignCertificateRequest::default()
+    };
+    Reply::judge(&line.server.who, line.send(request, Some(token)).await?, line.now())
+}
+
+fn joined(names: impl Iterator<Item = impl ToString>) -> Option<String> {
+    let all: Vec<_> = names.map(|name| name.to_string()).collect();
+    (!all.is_empty()).then(|| all.join(","))
+}
+
+/// Tells whether the common name is asked for as an alternative name too; else Vault must not add it by itself.
+fn is_also_alternative(names: &Names) -> bool {
+    let Some(common_name) = &names.common_name else { return false };
+    names.dns_names.contains(common_name) || names.email_addresses.contains(common_name)
+}
+
+/// Checks the answer and tells all in which it is not what was asked.
+fn assemble(prepared: Prepared, reply: &Reply, line: &Line<'_>) -> Result<(ClientIdentity, Vec<String>), GrantError> {
+    let envelope: Envelope<SignCertificateResponse> = reply.read()?;
+    let answer = envelope.data.ok_or_else(|| reply.malformed("an answer without `data`"))?;
+    let mut chain = answer.ca_chain.unwrap_or_default();
+    chain.push(answer.issuing_ca);
+    let mut notes = told(&line.server.who, envelope.warnings.as_deref());
+    let assembled = ClientIdentity::assemble(prepared.key, &answer.certificate, &chain, &prepared.asked, line.now());
+    let (identity, differences) = assembled
+        .map_err(|error| GrantError::Certificate { error, clock: clock_note(reply.clock_ahead, &line.server.who) })?;
+    notes.extend(differences.iter().map(ToString::to_string));
+    notes.extend(clock_note(reply.clock_ahead, &line.server.who));
+    Ok((identity, notes))
+}
+
+/// Seconds that two clocks may differ before it is worth telling.
+const TOLERATED: u64 = 5;
+
+fn clock_note(ahead: Option<i64>, who: &str) -> Option<String> {
+    let ahead = ahead.filter(|ahead| ahead.unsigned_abs() > TOLERATED)?;
+    let direction = if ahead > 0 { "ahead of" } else { "behind" };
+    Some(format!("this machine's clock is {} s {direction} {who}", ahead.unsigned_abs()))
+}

@@ -33,20 +33,17 @@ pub enum AskAgentError {
     Mode,
 }
 
-/// Asks the agent; where none runs and `worth_starting` says no, the answer is [`Answer::None`].
+/// Asks the agent; where there is no answer and `could_have_one` says that none would come, it is [`Answer::None`].
 ///
 /// # Errors
 /// [`AskAgentError`]; a failure that the agent reports is an answer.
-pub fn ask_agent(ask: Ask, worth_starting: &dyn Fn() -> bool, deadline: Deadline) -> Result<Answer, AskAgentError> {
+pub fn ask_agent(ask: Ask, could_have_one: &dyn Fn() -> bool, deadline: Deadline) -> Result<Answer, AskAgentError> {
     let mut request = Request { version: VERSION, ask };
-    for attempt in [Attempt::First, Attempt::Last] {
-        let Some(mut connection) = reach(worth_starting, deadline)? else { return Ok(Answer::None) };
-        match put(&mut connection, &mut request, deadline) {
-            Err(AskError::Stream(error)) if attempt == Attempt::First && went_away(&error) => {}
-            outcome => return Ok(outcome?),
-        }
+    match ask_twice(&mut request, could_have_one, deadline) {
+        // Nobody needs an agent, healthy or not, to know that no settings name the public registries.
+        Err(_) if !could_have_one() => Ok(Answer::None),
+        outcome => outcome,
     }
-    Err(AskError::Stream(io::ErrorKind::UnexpectedEof.into()).into())
 }
 
 /// Asks the agent that runs; `None` when none does.
@@ -61,23 +58,40 @@ pub fn ask_running(ask: Ask, deadline: Deadline) -> Result<Option<Answer>, AskAg
     Ok(Some(put(&mut connection, &mut Request { version: VERSION, ask }, deadline)?))
 }
 
-fn reach(worth_starting: &dyn Fn() -> bool, deadline: Deadline) -> Result<Option<Connection>, AskAgentError> {
-    let once = match environment::read(environment::CREDMINT_AGENT).as_deref() {
-        None | Some("auto") => false,
-        Some("once") => true,
-        Some(_) => return Err(AskAgentError::Mode),
-    };
-    if once {
-        return if worth_starting() { Ok(Some(start_once(&program()?, deadline)?)) } else { Ok(None) };
+fn ask_twice(
+    request: &mut Request,
+    could_have_one: &dyn Fn() -> bool,
+    deadline: Deadline,
+) -> Result<Answer, AskAgentError> {
+    let Some(mut connection) = reach(could_have_one, deadline)? else { return Ok(Answer::None) };
+    match put(&mut connection, request, deadline) {
+        Err(AskError::Stream(error)) if went_away(&error) => {}
+        outcome => return Ok(outcome?),
+    }
+    let Some(mut connection) = reach(could_have_one, deadline)? else { return Ok(Answer::None) };
+    Ok(put(&mut connection, request, deadline)?)
+}
+
+fn reach(could_have_one: &dyn Fn() -> bool, deadline: Deadline) -> Result<Option<Connection>, AskAgentError> {
+    if mode_is_once()? {
+        return if could_have_one() { Ok(Some(start_once(&program()?, deadline)?)) } else { Ok(None) };
     }
     let socket = places::socket_path()?;
     match connect(&socket, deadline) {
-        Err(ConnectError::Absent | ConnectError::Refused) if !worth_starting() => Ok(None),
+        Err(ConnectError::Absent | ConnectError::Refused) if !could_have_one() => Ok(None),
         Err(ConnectError::Absent | ConnectError::Refused) if prefilter::says_once() => {
             Ok(Some(start_once(&program()?, deadline)?))
         }
         Err(ConnectError::Absent | ConnectError::Refused) => Ok(Some(start_detached(&program()?, &socket, deadline)?)),
         outcome => Ok(Some(outcome?)),
+    }
+}
+
+fn mode_is_once() -> Result<bool, AskAgentError> {
+    match environment::read(environment::CREDMINT_AGENT).as_deref() {
+        None | Some("auto") => Ok(false),
+        Some("once") => Ok(true),
+        Some(_) => Err(AskAgentError::Mode),
     }
 }
 
@@ -163,10 +177,4 @@ impl AskAgentError {
         };
         Some(hint.to_owned())
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Attempt {
-    First,
-    Last,
 }

@@ -10,8 +10,6 @@ mod directory;
 mod settings_files;
 mod socket;
 mod supply;
-#[cfg(test)]
-mod testing;
 
 pub mod clock;
 pub mod environment;
@@ -32,7 +30,12 @@ pub use last_failure::LastFailure;
 pub use places::{PlaceError, socket_path, state_directory};
 pub use prefilter::could_route;
 pub use settings_files::{SettingsFiles, SettingsFilesError};
+#[cfg(windows)]
+pub use socket::pipe_options;
 pub use socket::{ConnectError, Connection, ListenError, Listening, connect, listen, withdraw};
 #[cfg(unix)]
 pub use socket::{own_uid, peer_uid};
 pub use supply::supply;
+
+#[cfg(test)]
+mod testing;

@@ -62,9 +62,7 @@ pub fn socket_path() -> Result<PathBuf, PlaceError> {
         Some(chosen) => PathBuf::from(chosen),
         None => usual_directory().join("agent.sock"),
     };
-    let directory = path.parent().filter(|_| path.is_absolute() && path.file_name().is_some());
-    let directory = directory.ok_or(PlaceError::NoFile)?;
-    make_private(directory).map_err(|error| place_error(directory, error))?;
+    check(&path)?;
     Ok(path)
 }
 
@@ -87,6 +85,14 @@ pub fn state_directory() -> Option<PathBuf> {
     }
     let base = environment::absolute_path(environment::XDG_STATE_HOME);
     base.or_else(|| environment::home().map(|home| home.join(".local/state"))).map(|base| base.join("credmint"))
+}
+
+/// Makes the directory of a socket, and proves that it is ours alone.
+#[cfg(unix)]
+fn check(path: &Path) -> Result<(), PlaceError> {
+    let directory = path.parent().filter(|_| path.is_absolute() && path.file_name().is_some());
+    let directory = directory.ok_or(PlaceError::NoFile)?;
+    make_private(directory).map_err(|error| place_error(directory, error))
 }
 
 /// Chooses the directory; under `sudo` the variable still names the other user's, which is not ours.
@@ -114,5 +120,65 @@ fn place_error(directory: &Path, error: DirectoryError) -> PlaceError {
     match error {
         DirectoryError::NotOurs(why) => PlaceError::NotOurs { directory, why },
         DirectoryError::Unusable(why) => PlaceError::Unusable { directory, why },
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    use super::*;
+    use crate::testing::EmptyDirectory;
+
+    fn why(path: &Path) -> Option<&'static str> {
+        match check(path) {
+            Err(PlaceError::NotOurs { why, .. }) => Some(why),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn the_directory_is_made_private() {
+        let home = EmptyDirectory::new();
+        let directory = home.path().join("a/b");
+        check(&directory.join("agent.sock")).expect("a private place");
+        assert_eq!(std::fs::metadata(&directory).expect("made").permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_directory_that_others_may_enter_is_refused() {
+        let home = EmptyDirectory::new();
+        for mode in [0o770, 0o701, 0o777, 0o1777] {
+            std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(mode)).expect("changes");
+            assert_eq!(why(&home.path().join("agent.sock")), Some("is open to other users"), "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn a_symbolic_link_and_a_file_are_refused() {
+        let home = EmptyDirectory::new();
+        std::fs::create_dir(home.path().join("real")).expect("makes");
+        symlink(home.path().join("real"), home.path().join("link")).expect("links");
+        assert_eq!(why(&home.path().join("link/agent.sock")), Some("is no directory"));
+        crate::files::write_private(&home.path().join("file"), b"").expect("writes");
+        assert!(check(&home.path().join("file/agent.sock")).is_err());
+    }
+
+    #[test]
+    fn a_directory_of_another_user_is_refused() {
+        let home = EmptyDirectory::new();
+        let directory = home.path().join("theirs");
+        std::fs::create_dir(&directory).expect("makes");
+        // Only root can give a directory away; without it `/` stands in, which is root's.
+        let given = chown(&directory, Some(65_534), None).is_ok();
+        let path = if given { directory.join("agent.sock") } else { PathBuf::from("/agent.sock") };
+        assert_eq!(why(&path), Some("belongs to another user"));
+    }
+
+    #[test]
+    fn a_path_that_is_not_absolute_is_refused() {
+        for path in ["agent.sock", "./agent.sock", "/", ""] {
+            assert!(matches!(check(Path::new(path)), Err(PlaceError::NoFile)), "{path}");
+        }
     }
 }

@@ -112,3 +112,106 @@ fn remove_stale(path: &Path) -> Result<(), ListenError> {
 
 /// How long the lock on the directory and the test of an old socket may take.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::sync::Barrier;
+    use std::thread;
+
+    use super::*;
+    use crate::testing::EmptyDirectory;
+
+    fn soon() -> Deadline {
+        Deadline::after(Instant::now(), Duration::from_secs(5))
+    }
+
+    fn ours(path: &Path) -> UnixListener {
+        match listen(path).expect("listens") {
+            Listening::Ours(listener) => listener,
+            Listening::AlreadyRunning => panic!("somebody else listens"),
+        }
+    }
+
+    #[test]
+    fn bytes_pass_both_ways_and_a_silent_agent_ends_with_the_deadline() {
+        let home = EmptyDirectory::new();
+        let path = home.path().join("agent.sock");
+        let listener = ours(&path);
+        let agent = thread::spawn(move || {
+            let (mut caller, _) = listener.accept().expect("a caller");
+            let mut two = [0; 2];
+            caller.read_exact(&mut two).expect("two bytes");
+            caller.write_all(&two).expect("back");
+            (caller, listener)
+        });
+        let mut connection =
+            connect(&path, Deadline::after(Instant::now(), Duration::from_millis(300))).expect("there");
+        connection.write_all(b"ab").expect("writes");
+        let mut two = [0; 2];
+        connection.read_exact(&mut two).expect("two bytes");
+        assert_eq!(&two, b"ab");
+        let _silent = agent.join().expect("the agent");
+        assert_eq!(connection.read(&mut two).map_err(|e| e.kind()), Err(io::ErrorKind::TimedOut));
+    }
+
+    #[test]
+    fn of_many_agents_at_once_exactly_one_listens() {
+        const MANY: usize = 8;
+        for _ in 0..20 {
+            let home = EmptyDirectory::new();
+            let path = home.path().join("agent.sock");
+            drop(UnixListener::bind(&path).expect("a stale socket"));
+            let start = Barrier::new(MANY);
+            let race = || {
+                start.wait();
+                listen(&path).expect("one way or the other")
+            };
+            let all: Vec<_> = thread::scope(|scope| {
+                let racers: Vec<_> = (0..MANY).map(|_| scope.spawn(race)).collect();
+                racers.into_iter().map(|racer| racer.join().expect("ends")).collect()
+            });
+            assert_eq!(all.iter().filter(|one| matches!(one, Listening::Ours(_))).count(), 1);
+            connect(&path, soon()).expect("the one listens");
+        }
+    }
+
+    #[test]
+    fn a_stale_socket_is_replaced_and_a_file_is_not() {
+        let home = EmptyDirectory::new();
+        let path = home.path().join("agent.sock");
+        assert!(matches!(connect(&path, soon()), Err(ConnectError::Absent)));
+        drop(UnixListener::bind(&path).expect("binds"));
+        assert!(matches!(connect(&path, soon()), Err(ConnectError::Refused)));
+        let listener = ours(&path);
+        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+        withdraw(&listener, &path);
+        assert!(matches!(connect(&path, soon()), Err(ConnectError::Absent)));
+        crate::files::write_private(&path, b"mine").expect("writes");
+        assert!(matches!(listen(&path), Err(ListenError::NotOurs { .. })));
+        assert_eq!(crate::files::read_bounded(&path, 9).expect("reads").as_deref(), Some(&b"mine"[..]));
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_is_told() {
+        let home = EmptyDirectory::new();
+        let path = home.path().join("x".repeat(120));
+        assert!(matches!(connect(&path, soon()), Err(ConnectError::TooLong(_))));
+        assert!(matches!(listen(&path), Err(ListenError::TooLong(_))));
+    }
+
+    #[test]
+    fn an_agent_that_takes_nobody_ends_with_the_deadline() {
+        let home = EmptyDirectory::new();
+        let path = home.path().join("agent.sock");
+        let listener = ours(&path);
+        let waiting: Vec<_> =
+            std::iter::from_fn(|| connect(&path, Deadline::after(Instant::now(), Duration::ZERO)).ok())
+                .take(10_000)
+                .collect();
+        let limit = Deadline::after(Instant::now(), Duration::from_millis(20));
+        assert!(matches!(connect(&path, limit), Err(ConnectError::Busy)), "{} wait", waiting.len());
+        assert!(matches!(listen(&path), Ok(Listening::AlreadyRunning)));
+        drop(listener);
+    }
+}

@@ -49,13 +49,21 @@ pub fn connect(path: &Path, deadline: Deadline) -> Result<Connection, ConnectErr
     Ok(Connection::over(incoming, outgoing, deadline))
 }
 
+/// Describes a pipe that only its owner may open; the agent makes its asynchronous listener from this.
+///
+/// # Errors
+/// What the system says about the name or the access list.
+pub fn pipe_options(path: &Path) -> io::Result<ListenerOptions<'_>> {
+    let owner_only = SecurityDescriptor::deserialize(OWNER_ONLY)?;
+    Ok(ListenerOptions::new().name(name(path)?).security_descriptor(owner_only))
+}
+
 /// Listens on a pipe that only its owner may open, unless an agent does already.
 ///
 /// # Errors
 /// [`ListenError`], when the pipe cannot be made.
 pub fn listen(path: &Path) -> Result<Listening, ListenError> {
-    let descriptor = SecurityDescriptor::deserialize(OWNER_ONLY)?;
-    match ListenerOptions::new().name(name(path)?).security_descriptor(descriptor).create_sync() {
+    match pipe_options(path)?.create_sync() {
         Ok(listener) => Ok(Listening::Ours(listener)),
         Err(error) if matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied) => {
             Ok(Listening::AlreadyRunning)

@@ -1,2 +1,22 @@
-//! To be written.
-fn main() {}
+//! `credmint`, the executable for people: sets up, shows, explains, demonstrates.
+//! Arguments come in, text for people or JSON goes out, and an exit status that says whose turn it is.
+//! Holds no credential: what it shows comes from the agent, which sends none to it.
+
+mod agent;
+mod command_line;
+mod demo;
+mod entry;
+mod explain;
+#[cfg(test)]
+mod golden;
+mod life;
+mod out;
+mod people_host;
+mod programs;
+mod run;
+mod setup;
+mod status;
+
+fn main() -> std::process::ExitCode {
+    run::from_arguments(std::env::args_os())
+}

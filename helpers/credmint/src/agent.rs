@@ -1,0 +1,83 @@
+//! The agent, as this program sees it: running, not running, to be started, or a child that answers one question.
+//! A question comes in, the answer or a failure for people goes out.
+//! Starts an agent that stays only where the question makes no sense without one.
+
+use std::time::{Duration, Instant};
+
+use credmint_agent_protocol::{Answer, Ask, Got, ask as converse};
+use credmint_local_machine::{AskAgentError, SettingsFiles, ask_agent, ask_running, clock, environment, start, supply};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Timestamp};
+
+use crate::programs;
+
+/// How long the agent may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Says what a request is about: a host, and the settings that this caller has.
+pub(crate) fn about(hostname: &Hostname) -> Got {
+    let deadline_ms = u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX);
+    let (hostname, program) = (hostname.as_str().to_owned(), "credmint".to_owned());
+    Got { hostname, program, settings: settings(), deadline_ms, ..Got::default() }
+}
+
+/// Gives the settings file that the environment names, made absolute.
+pub(crate) fn settings() -> Option<String> {
+    let files = SettingsFiles::find().filter(|files| files.explicit)?;
+    files.main.into_os_string().into_string().ok()
+}
+
+/// Asks the agent that runs; `None` when none does.
+pub(crate) fn ask_if_running(ask: Ask) -> Result<Option<Answer>, Failure> {
+    answered(ask_running(ask, deadline()).map_err(failure)?)
+}
+
+/// Asks the agent that runs, else a child that answers this question and ends.
+pub(crate) fn ask_or_once(ask: &dyn Fn() -> Ask) -> Result<Answer, Failure> {
+    let once = environment::read(environment::CREDMINT_AGENT).is_some_and(|mode| mode == "once");
+    if let Some(answer) = if once { None } else { ask_if_running(ask())? } {
+        return Ok(answer);
+    }
+    let program = programs::agent()?;
+    let mut child = start::start_once(&program, deadline()).map_err(|error| failure(error.into()))?;
+    let answer = converse(&mut child, ask(), &supply).map_err(|error| failure(error.into()))?;
+    answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
+}
+
+/// Asks the agent, and starts one that stays if there is none.
+pub(crate) fn ask_or_start(ask: Ask) -> Result<Answer, Failure> {
+    let answer = ask_agent(ask, &|| true, deadline()).map_err(failure)?;
+    answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
+}
+
+/// Reads the wall clock.
+pub(crate) fn now() -> Timestamp {
+    clock::now()
+}
+
+/// Says that an answer does not fit its question.
+pub(crate) fn unexpected(answer: &Answer) -> Failure {
+    match answer {
+        Answer::None => Failure::new(FailureKind::Settings, "the settings name no route for this host")
+            .hint("credmint explain HOST"),
+        _ => Failure::new(FailureKind::Internal, "the agent answered something else than was asked")
+            .hint("credmint agent stop (an agent of another version may be running)"),
+    }
+}
+
+fn answered(answer: Option<Answer>) -> Result<Option<Answer>, Failure> {
+    match answer {
+        Some(Answer::Failure(told)) => {
+            let failure = Failure::new(FailureKind::from_word(&told.kind), told.what);
+            Err(told.hint.iter().fold(failure, |failure, hint| failure.hint(hint)))
+        }
+        other => Ok(other),
+    }
+}
+
+fn deadline() -> Deadline {
+    Deadline::after(Instant::now(), PATIENCE)
+}
+
+fn failure(error: AskAgentError) -> Failure {
+    error.failure("credmint")
+}

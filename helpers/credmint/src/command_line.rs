@@ -1,0 +1,230 @@
+//! The words that a person types: one subcommand a verb, each with a help text worth reading.
+//! Arguments come in, one [`Command`] goes out; what clap refuses becomes a usage failure in our own two lines.
+//! Does nothing itself.
+
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use credmint_vocabulary::{Failure, FailureKind};
+
+/// Credentials for Terraform and OpenTofu, minted when they are needed and never written to disk.
+///
+/// Terraform and OpenTofu run the helper `terraform-credentials-credmint` for every host they talk to. The helper
+/// asks the agent, and the agent gets what the settings say: a bearer token, or a client certificate that it presents
+/// for you. This program prepares that, shows it, and explains it.
+#[derive(Debug, Parser)]
+#[command(name = "credmint", version, max_term_width = 100, disable_help_subcommand = true, after_help = AFTER_HELP)]
+pub(crate) struct CommandLine {
+    /// What is to be done.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+First steps:
+  credmint demo                               see it work, in a throw-away home
+  credmint setup registry.corp.example        let Terraform ask credmint for this host
+  credmint explain registry.corp.example      what would happen, without doing it
+  credmint status                             what the agent keeps, and what failed last
+
+Settings: $CREDMINT_CONFIG, else $XDG_CONFIG_HOME/credmint/config.toml (~/.config/credmint/config.toml).
+Exit status: 0 done, 64 usage, 69 unreachable, 70 internal, 77 refused, 78 settings.";
+
+/// One verb.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Let Terraform or OpenTofu ask credmint for a host.
+    ///
+    /// Installs the helper into ~/.terraform.d/plugins (a link to the one beside this program), adds a
+    /// `credentials_helper` and a `host` block to the CLI configuration and, with --upstream, writes where the bridge
+    /// goes into the drop-in directory of the settings. Everything else in these files stays as it is, comments too.
+    /// A second run changes nothing, and --remove takes back exactly what was added.
+    ///
+    /// On a terminal it shows what changes and asks; elsewhere it shows and goes on.
+    Setup(SetupArguments),
+    /// Show the agent, what it keeps, and what failed last.
+    ///
+    /// Names, times and serial numbers; never a secret. An agent that is not running is no error: the next
+    /// `terraform init` starts it.
+    Status(StatusArguments),
+    /// Say what would happen for a host, without doing it.
+    ///
+    /// Which route, which identities in order and what each has to say (state and claims), which issuer, how it is
+    /// delivered. Nothing is asked of an issuer and nothing is minted. Asks the running agent; without one, a child
+    /// that answers this one question and ends.
+    Explain(ExplainArguments),
+    /// Look after the agent.
+    Agent(AgentArguments),
+    /// See the main job on embedded parts, in a throw-away home.
+    ///
+    /// Starts a registry on loopback that demands a client certificate, sets up a home directory for it, runs the real
+    /// `terraform init` (or `tofu init`; without either, plays the client), shows what was minted and what travelled
+    /// over mTLS, and ends by searching the home directory and its own processes for secrets.
+    Demo(DemoArguments),
+    /// Print the completion script of a shell.
+    ///
+    /// bash: credmint completion bash > ~/.local/share/bash-completion/completions/credmint
+    Completion {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// `credmint setup`.
+#[derive(Debug, Args)]
+pub(crate) struct SetupArguments {
+    /// Hostname as it stands in a module or provider address, for example registry.corp.example.
+    #[arg(value_name = "HOST")]
+    pub(crate) host: String,
+    /// Where the bridge goes, if that is not https://HOST; the certificate must still be HOST's.
+    #[arg(long, value_name = "URL", conflicts_with = "remove")]
+    pub(crate) upstream: Option<String>,
+    /// Whose CLI configuration is edited [default: terraform, or tofu if only that is in PATH].
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Option<Tool>,
+    /// Do not ask.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Show what would change and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Take back what an earlier run added for this host.
+    #[arg(long)]
+    pub(crate) remove: bool,
+}
+
+/// Whose CLI configuration is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Tool {
+    /// HashiCorp Terraform.
+    Terraform,
+    /// OpenTofu.
+    Tofu,
+}
+
+impl Tool {
+    /// Gives the name of the executable.
+    pub(crate) const fn program(self) -> &'static str {
+        match self {
+            Self::Terraform => "terraform",
+            Self::Tofu => "tofu",
+        }
+    }
+}
+
+/// `credmint status`.
+#[derive(Debug, Args)]
+pub(crate) struct StatusArguments {
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `credmint explain`.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// Hostname as it stands in a module or provider address.
+    #[arg(value_name = "HOST")]
+    pub(crate) host: String,
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `credmint agent`.
+#[derive(Debug, Args)]
+pub(crate) struct AgentArguments {
+    /// What is to be done.
+    #[command(subcommand)]
+    pub(crate) command: AgentCommand,
+}
+
+/// One verb of `credmint agent`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentCommand {
+    /// Show how the agent is: process, version, hardening, bridge.
+    Status(StatusArguments),
+    /// Let the agent drop everything it keeps, and end.
+    Stop,
+    /// Print the trust anchor of a `local-ca` issuer, for the server that is to trust it.
+    ///
+    /// The authority lives in the agent's memory: this starts an agent if there is none, and the anchor is another
+    /// one after the agent has ended.
+    Anchor {
+        /// Host whose issuer is meant.
+        #[arg(value_name = "HOST")]
+        host: String,
+    },
+}
+
+/// `credmint demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArguments {
+    /// Keep the throw-away home directory.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// The terraform or tofu to run, in place of the first one in PATH.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) tool: Option<PathBuf>,
+}
+
+/// What the arguments came to.
+pub(crate) enum Parsed {
+    /// A verb.
+    Command(Command),
+    /// A text that was asked for: help or version.
+    Text(String),
+}
+
+/// Reads the arguments.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Parsed, Failure> {
+    let error = match CommandLine::try_parse_from(arguments) {
+        Ok(line) => return Ok(Parsed::Command(line.command)),
+        Err(error) => error,
+    };
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Parsed::Text(error.to_string())),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::new(FailureKind::Usage, "a command is missing").hint("credmint --help"))
+        }
+        _ => Err(usage(&error.to_string())),
+    }
+}
+
+/// Makes two lines of what clap says: its first paragraph, and its tip or its usage line.
+fn usage(text: &str) -> Failure {
+    let what = text.split("\n\n").next().unwrap_or(text);
+    let line = |start: &str| text.lines().find_map(|line| line.trim().strip_prefix(start)).map(str::trim);
+    let failure = Failure::new(FailureKind::Usage, what.strip_prefix("error: ").unwrap_or(what));
+    match line("tip:").or_else(|| line("Usage:")) {
+        Some(hint) => failure.hint(hint),
+        None => failure.hint("credmint --help"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn refused(line: &str) -> Option<Failure> {
+        parse(line.split(' ').map(Into::into)).err()
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn what_clap_refuses_is_a_usage_failure_with_a_hint() {
+        let failure = refused("credmint explian a.example").expect("refused");
+        assert_eq!(failure.what, "unrecognized subcommand 'explian'");
+        assert_eq!(failure.hint.as_deref(), Some("a similar subcommand exists: 'explain'"));
+        let failure = refused("credmint explain").expect("refused");
+        assert_eq!(failure.what, "the following required arguments were not provided: <HOST>");
+        assert_eq!(failure.hint.as_deref(), Some("credmint explain <HOST>"));
+        assert_eq!(refused("credmint").map(|f| f.what), Some("a command is missing".to_owned()));
+    }
+}

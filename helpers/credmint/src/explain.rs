@@ -1,0 +1,151 @@
+//! `credmint explain HOST`: which route, which identities in order, which issuer, and how it is delivered.
+//! A hostname as people type it goes to the agent (or to a child that answers once), its explanation comes back as text.
+//! Asks no issuer and mints nothing.
+
+use credmint_agent_protocol::{Answer, Ask, EntryStatus, Explanation, IdentityClaims};
+use credmint_vocabulary::{Failure, Hostname, Timestamp};
+use serde_json::{Value, json};
+
+use crate::command_line::ExplainArguments;
+use crate::out::{Style, Tone};
+use crate::{agent, entry, out, people_host};
+
+/// Runs the verb.
+pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
+    let host = people_host::read(&arguments.host)?;
+    let explanation = ask(&host.hostname)?;
+    if arguments.json {
+        out::json(&as_json(&host.hostname, host.note.as_deref(), &explanation));
+        return Ok(());
+    }
+    if let Some(note) = &host.note {
+        out::text(&format!("note: {note}"));
+    }
+    out::text(&render(&host.hostname, &explanation, agent::now(), Style::of_stdout()));
+    Ok(())
+}
+
+/// Asks for the explanation of a host.
+pub(crate) fn ask(hostname: &Hostname) -> Result<Explanation, Failure> {
+    match agent::ask_or_once(&|| Ask::Explain(agent::about(hostname)))? {
+        Answer::Explanation(explanation) => Ok(explanation),
+        other => Err(agent::unexpected(&other)),
+    }
+}
+
+fn as_json(hostname: &Hostname, note: Option<&str>, explanation: &Explanation) -> Value {
+    json!({ "hostname": hostname.as_str(), "note": note, "explanation": explanation })
+}
+
+fn render(hostname: &Hostname, explanation: &Explanation, now: Timestamp, style: Style) -> String {
+    let mut lines = vec![style.paint(Tone::Heading, hostname.as_str())];
+    if explanation.responsible {
+        lines.extend(route(explanation, now, style));
+    } else {
+        lines.push("  no route: the settings do not name it, so Terraform is told `{}` and goes on without".to_owned());
+        lines.push(format!("  next: credmint setup {hostname}"));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn route(explanation: &Explanation, now: Timestamp, style: Style) -> Vec<String> {
+    let mut lines = identities(&explanation.identities, now, style);
+    lines.push(format!("  issuer     {}: {}", explanation.issuer, explanation.issuer_words));
+    lines.push(format!("  delivered  {}", delivered(&explanation.deliver)));
+    lines.extend(explanation.upstream.as_ref().map(|upstream| format!("  upstream   {upstream}")));
+    lines.extend(kept(explanation.entry.as_ref(), now));
+    lines
+}
+
+fn identities(identities: &[IdentityClaims], now: Timestamp, style: Style) -> Vec<String> {
+    if identities.is_empty() {
+        return vec!["  identity   none: the issuer asks for nobody".to_owned()];
+    }
+    identities.iter().enumerate().flat_map(|(index, identity)| one_identity(index + 1, identity, now, style)).collect()
+}
+
+fn one_identity(number: usize, identity: &IdentityClaims, now: Timestamp, style: Style) -> Vec<String> {
+    let tone = match identity.state.as_str() {
+        "chosen" => Tone::Good,
+        "failed" => Tone::Bad,
+        _ => Tone::Faint,
+    };
+    let why = identity.why.as_ref().map(|why| format!(", {why}")).unwrap_or_default();
+    let state = style.paint(tone, &identity.state);
+    let mut lines = vec![format!("  identity   {number}. {} ({}): {state}{why}", identity.name, identity.kind)];
+    lines.extend(claims(identity, now).into_iter().map(|(name, value)| format!("                {name} {value}")));
+    lines
+}
+
+fn claims(identity: &IdentityClaims, now: Timestamp) -> Vec<(&'static str, String)> {
+    let aud = (!identity.aud.is_empty()).then(|| identity.aud.join(", "));
+    let exp = identity.exp.as_ref().map(|exp| format!("{exp}{}", entry::remaining(exp, now)));
+    let all = [("iss", identity.iss.clone()), ("sub", identity.sub.clone()), ("aud", aud), ("exp", exp)];
+    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+fn delivered(deliver: &str) -> String {
+    match deliver {
+        "bridge" => "over the bridge: Terraform gets a session token, the credential stays in the agent".to_owned(),
+        "token" => "as a token: Terraform gets the bearer token itself".to_owned(),
+        "inline" => "inline: Terraform gets certificate and key in the answer".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn kept(entry: Option<&EntryStatus>, now: Timestamp) -> Vec<String> {
+    let Some(entry) = entry else { return vec!["  kept       nothing: the next `get` asks the issuer".to_owned()] };
+    vec![format!("  kept       {}", entry::holds(entry)), format!("  ends       {}", entry::ends(entry, now))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden;
+
+    fn host() -> Hostname {
+        Hostname::from_comparison_form("registry.corp.example").expect("a hostname")
+    }
+
+    fn explanation() -> Explanation {
+        let job = IdentityClaims {
+            name: "job".into(),
+            kind: "env".into(),
+            state: "absent".into(),
+            why: Some("WORKLOAD_TOKEN is not set".into()),
+            ..IdentityClaims::default()
+        };
+        let pod = IdentityClaims {
+            name: "pod".into(),
+            kind: "kubernetes".into(),
+            state: "chosen".into(),
+            iss: Some("https://kubernetes.default.svc".into()),
+            sub: Some("system:serviceaccount:ci:runner".into()),
+            aud: vec!["vault".into(), "registry".into()],
+            exp: Some("2026-11-30T17:00:00Z".into()),
+            ..IdentityClaims::default()
+        };
+        Explanation {
+            responsible: true,
+            identities: vec![job, pod],
+            issuer: "registry-cert".into(),
+            issuer_words: "vault-pki at https://vault.corp.example:8200, role registry-client".into(),
+            deliver: "bridge".into(),
+            upstream: Some("https://10.0.0.7:8443".into()),
+            entry: Some(entry::tests::certificate()),
+        }
+    }
+
+    #[test]
+    fn explanation_reads_like_the_golden_file() {
+        golden::check("explain.txt", &render(&host(), &explanation(), entry::tests::now(), Style::Plain));
+        golden::check("explain-no-route.txt", &{
+            render(&host(), &Explanation::default(), entry::tests::now(), Style::Plain)
+        });
+    }
+
+    #[test]
+    fn explanation_as_json_is_like_the_golden_file() {
+        golden::check("explain.json", &format!("{:#}\n", as_json(&host(), None, &explanation())));
+    }
+}

@@ -1,0 +1,42 @@
+//! From arguments to an exit status.
+//! The words of the command line come in, one verb is run, a failure becomes two lines on standard error.
+//! Decides nothing else.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use credmint_vocabulary::Failure;
+
+use crate::command_line::{Command, CommandLine, Parsed, parse};
+use crate::{demo, explain, out, setup, status};
+
+/// Runs what the arguments say.
+pub(crate) fn from_arguments(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match parse(arguments).and_then(|parsed| run(&parsed)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            out::failure(&failure);
+            ExitCode::from(failure.kind.exit_status())
+        }
+    }
+}
+
+fn run(parsed: &Parsed) -> Result<(), Failure> {
+    match parsed {
+        Parsed::Text(text) => out::text(text),
+        Parsed::Command(Command::Completion { shell }) => completion(*shell),
+        Parsed::Command(Command::Setup(arguments)) => setup::run(arguments)?,
+        Parsed::Command(Command::Status(arguments)) => status::run(arguments)?,
+        Parsed::Command(Command::Explain(arguments)) => explain::run(arguments)?,
+        Parsed::Command(Command::Agent(arguments)) => status::run_agent(&arguments.command)?,
+        Parsed::Command(Command::Demo(arguments)) => demo::run(arguments)?,
+    }
+    Ok(())
+}
+
+fn completion(shell: clap_complete::Shell) {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut CommandLine::command(), "credmint", &mut script);
+    out::text(&String::from_utf8_lossy(&script));
+}

@@ -1,0 +1,209 @@
+//! The two blocks in Terraform's CLI configuration: put in, kept, and taken out again byte for byte.
+//! The text of the file comes in, the new text goes out; what stands around our blocks is not touched.
+//! Reads and writes no file. Terraform parses this file itself: `facts/terraform-client.md` §1.6 and §2.
+
+use std::ops::Range;
+
+use credmint_vocabulary::Hostname;
+use hcl_edit::Span;
+use hcl_edit::parser::parse_body;
+use hcl_edit::structure::{Block, Body};
+
+use super::services::{Services, services_of};
+
+/// Begins the comment above each block that we wrote: by it we know our own.
+const MARK: &str = "# Written by `credmint setup`";
+/// The only line of a file that we made, apart from blocks.
+const HEADER: &str = "# CLI configuration, made by `credmint setup`.";
+const HELPER: &str = "credmint";
+
+/// Says why the file is left alone.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum EditError {
+    /// The file has to be mended by hand first.
+    #[error("line {line}, column {column} is not HCL")]
+    Broken {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+    },
+    /// Terraform allows one helper.
+    #[error("line {line} names another credentials helper, `{label}`; Terraform allows one")]
+    OtherHelper {
+        /// Line of the block.
+        line: usize,
+        /// Its label.
+        label: String,
+    },
+    /// Somebody else wrote a block for this host.
+    #[error("line {line} has a `host` block for it that credmint did not write")]
+    OtherHost {
+        /// Line of the block.
+        line: usize,
+    },
+}
+
+/// One block of the file that matters to us.
+struct Found {
+    label: String,
+    line: usize,
+    span: Range<usize>,
+    /// What goes when the block goes: comment, block, and the newlines that came with them. Only if it is ours.
+    ours: Option<Range<usize>>,
+    services: Option<Services>,
+}
+
+/// Puts in what is missing. Without services (nothing needs a bridge) a host block of ours is taken out.
+pub(crate) fn add(text: &str, host: &Hostname, services: Option<&Services>) -> Result<String, EditError> {
+    let text = add_helper(text)?;
+    match services {
+        Some(services) => add_host(&text, host, services),
+        None => remove_host(&text, host),
+    }
+}
+
+/// Takes out the host block that we wrote and, with it, the helper block if no other host needs it.
+pub(crate) fn remove(text: &str, host: &Hostname, others: bool) -> Result<String, EditError> {
+    let text = remove_host(text, host)?;
+    let body = parse(&text)?;
+    if others || found(&text, &body, "host").any(|block| block.ours.is_some()) {
+        return Ok(text);
+    }
+    let ours = found(&text, &body, "credentials_helper").find(|block| block.label == HELPER).and_then(|b| b.ours);
+    Ok(ours.map_or_else(|| text.clone(), |range| cut(&text, range)))
+}
+
+/// Gives the text that a new file begins with.
+pub(crate) fn new_file() -> String {
+    format!("{HEADER}\n")
+}
+
+/// Tells whether nothing is left of a file that we made.
+pub(crate) fn is_bare(text: &str) -> bool {
+    text.trim_end() == HEADER
+}
+
+/// Tells whether a text has our helper block.
+pub(crate) fn names_our_helper(text: &str) -> bool {
+    parse(text).is_ok_and(|body| found(text, &body, "credentials_helper").any(|block| block.label == HELPER))
+}
+
+/// Gives line and label of a helper block that is not ours.
+pub(crate) fn other_helper(text: &str) -> Option<(usize, String)> {
+    let body = parse(text).ok()?;
+    let other = found(text, &body, "credentials_helper").find(|block| block.label != HELPER)?;
+    Some((other.line, other.label))
+}
+
+/// Gives the line of a `credentials` block for the host: it goes before every helper.
+pub(crate) fn shadow(text: &str, host: &Hostname) -> Option<usize> {
+    let body = parse(text).ok()?;
+    found(text, &body, "credentials").find(|block| names(&block.label, host)).map(|block| block.line)
+}
+
+fn add_helper(text: &str) -> Result<String, EditError> {
+    let body = parse(text)?;
+    let blocks: Vec<Found> = found(text, &body, "credentials_helper").collect();
+    if let Some(other) = blocks.iter().find(|block| block.label != HELPER) {
+        return Err(EditError::OtherHelper { line: other.line, label: other.label.clone() });
+    }
+    if blocks.is_empty() {
+        let comment = format!("{MARK}; it goes when the last host goes.");
+        return Ok(append(text, &format!("{comment}\ncredentials_helper \"{HELPER}\" {{}}\n")));
+    }
+    Ok(text.to_owned())
+}
+
+fn add_host(text: &str, host: &Hostname, services: &Services) -> Result<String, EditError> {
+    let body = parse(text)?;
+    let Some(block) = found(text, &body, "host").find(|block| names(&block.label, host)) else {
+        let comment = format!("{MARK}; `credmint setup {host} --remove` takes it out again.");
+        return Ok(append(text, &format!("{comment}\n{}\n", services.block(host))));
+    };
+    match block.services {
+        Some(present) if present.serves(services) => Ok(text.to_owned()),
+        Some(present) if block.ours.is_some() && !present.has_more() => {
+            Ok(replace(text, block.span, &services.block(host)))
+        }
+        _ => Err(EditError::OtherHost { line: block.line }),
+    }
+}
+
+fn remove_host(text: &str, host: &Hostname) -> Result<String, EditError> {
+    let body = parse(text)?;
+    let ours = found(text, &body, "host").find(|block| names(&block.label, host)).and_then(|block| block.ours);
+    Ok(ours.map_or_else(|| text.to_owned(), |range| cut(text, range)))
+}
+
+fn parse(text: &str) -> Result<Body, EditError> {
+    parse_body(text)
+        .map_err(|error| EditError::Broken { line: error.location().line(), column: error.location().column() })
+}
+
+fn found<'a>(text: &'a str, body: &'a Body, ident: &'a str) -> impl Iterator<Item = Found> + 'a {
+    body.get_blocks(ident).filter_map(move |block| describe(text, block))
+}
+
+fn describe(text: &str, block: &Block) -> Option<Found> {
+    let span = block.span()?;
+    let before = text.get(..span.start)?;
+    Some(Found {
+        label: block.labels.first()?.as_str().to_owned(),
+        line: before.matches('\n').count() + 1,
+        ours: ours(text, &span),
+        services: services_of(block),
+        span,
+    })
+}
+
+/// Gives the range that belongs to a block of ours: one newline before our comment, and one after the block.
+fn ours(text: &str, span: &Range<usize>) -> Option<Range<usize>> {
+    let above = without_newline(text.get(..span.start)?)?;
+    let comment = above.rfind('\n').map_or(0, |at| at + 1);
+    if !above.get(comment..)?.starts_with(MARK) {
+        return None;
+    }
+    let start = without_newline(text.get(..comment)?).map_or(comment, str::len);
+    let rest = text.get(span.end..)?;
+    let newline = if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) };
+    Some(start..span.end + newline)
+}
+
+fn without_newline(text: &str) -> Option<&str> {
+    let text = text.strip_suffix('\n')?;
+    Some(text.strip_suffix('\r').unwrap_or(text))
+}
+
+/// Compares as Terraform does: case and `:443` do not count.
+fn names(label: &str, host: &Hostname) -> bool {
+    let label = label.to_ascii_lowercase();
+    label.strip_suffix(":443").unwrap_or(&label) == host.as_str()
+}
+
+fn append(text: &str, block: &str) -> String {
+    let newline = newline_of(text);
+    let gap = if text.is_empty() { "" } else { newline };
+    format!("{text}{gap}{}", block.replace('\n', newline))
+}
+
+fn replace(text: &str, span: Range<usize>, block: &str) -> String {
+    let mut text = text.to_owned();
+    let block = block.replace('\n', newline_of(&text));
+    text.replace_range(span, &block);
+    text
+}
+
+fn cut(text: &str, range: Range<usize>) -> String {
+    let mut text = text.to_owned();
+    text.replace_range(range, "");
+    text
+}
+
+fn newline_of(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+#[cfg(test)]
+#[path = "cli_configuration_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+//! Which file is Terraform's or OpenTofu's CLI configuration, and what it says.
+//! The environment comes in, a path and a text go out.
+//! Reads only. Terraform `cliconfig.go` `cliConfigFile`, OpenTofu `config_unix.go`: the first that exists counts.
+
+use std::path::{Path, PathBuf};
+
+use credmint_local_machine::{environment, files};
+use credmint_vocabulary::{Failure, FailureKind, Hostname};
+
+use super::cli_configuration::{self, EditError};
+use crate::command_line::Tool;
+
+const LARGEST: usize = 1 << 20;
+
+/// The places of one tool.
+pub(crate) struct Places {
+    /// The CLI configuration.
+    pub(crate) configuration: PathBuf,
+    /// Whether `TF_CLI_CONFIG_FILE` names it; then the files in the tool's directory are not read.
+    pub(crate) named: bool,
+    /// `~/.terraform.d`: plug-ins, and further configuration.
+    pub(crate) directory: PathBuf,
+}
+
+impl Places {
+    /// Finds them.
+    pub(crate) fn of(tool: Tool) -> Result<Self, Failure> {
+        let base = base().ok_or_else(no_home)?;
+        let named = environment::read("TF_CLI_CONFIG_FILE").and_then(|path| std::path::absolute(path).ok());
+        let directory = base.join(if cfg!(windows) { "terraform.d" } else { ".terraform.d" });
+        Ok(Self { named: named.is_some(), configuration: named.unwrap_or_else(|| usual(tool, &base)), directory })
+    }
+
+    /// Lists the further files that the tool reads.
+    pub(crate) fn further(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let is_read = |path: &PathBuf| !self.named && path.extension().is_some_and(|ending| ending == "tfrc");
+        entries.map(|entry| entry.path()).filter(is_read).collect()
+    }
+
+    /// Lists the CLI configurations of the other tools, which may use the same helper.
+    pub(crate) fn others(&self) -> Vec<PathBuf> {
+        let tools = [Tool::Terraform, Tool::Tofu].into_iter();
+        let usual = base().into_iter().flat_map(move |base| tools.clone().map(move |tool| usual(tool, &base)));
+        usual.filter(|path| *path != self.configuration).collect()
+    }
+}
+
+/// Reads a file that people write; `None` when there is none.
+pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
+    let failure = |why: String| Failure::new(FailureKind::Settings, format!("{} {why}", path.display()));
+    let bytes = files::read_bounded(path, LARGEST).map_err(|error| failure(error.to_string()))?;
+    let text = bytes.map(String::from_utf8).transpose();
+    text.map_err(|_| failure("is not UTF-8 text".to_owned()).hint("save it as UTF-8, then run this again"))
+}
+
+/// Puts into words why the file is left alone.
+pub(crate) fn refuse(path: &Path, host: &Hostname, error: &EditError) -> Failure {
+    let path = path.display();
+    let failure = Failure::new(FailureKind::Settings, format!("{path}: {error}; nothing was changed"));
+    match error {
+        EditError::Broken { .. } => failure.hint(format!("mend {path}, which Terraform reads too, and run this again")),
+        EditError::OtherHelper { label, .. } => failure.hint(format!(
+            "take the block `credentials_helper \"{label}\"` out, if credmint is to answer in its place, and run this again"
+        )),
+        EditError::OtherHost { .. } => {
+            failure.hint(format!("take the block `host \"{host}\"` out and run this again, or keep it and use no bridge"))
+        }
+    }
+}
+
+/// Refuses a second helper in a file that Terraform reads beside the main one: it would choose one by chance.
+pub(crate) fn refuse_other_helpers(places: &Places, host: &Hostname) -> Result<(), Failure> {
+    for path in places.further() {
+        if let Some((line, label)) = read(&path)?.and_then(|text| cli_configuration::other_helper(&text)) {
+            return Err(refuse(&path, host, &EditError::OtherHelper { line, label }));
+        }
+    }
+    Ok(())
+}
+
+/// Tofu reads Terraform's file as long as it has none of its own.
+fn usual(tool: Tool, base: &Path) -> PathBuf {
+    let [own, legacy] = if cfg!(windows) { ["tofu.rc", "terraform.rc"] } else { [".tofurc", ".terraformrc"] };
+    let (own, legacy) = (base.join(own), base.join(legacy));
+    let xdg = environment::absolute_path(environment::XDG_CONFIG_HOME).filter(|_| cfg!(unix));
+    match (tool, xdg) {
+        (Tool::Terraform, _) => legacy,
+        (Tool::Tofu, _) if own.exists() => own,
+        (Tool::Tofu, _) if legacy.exists() => legacy,
+        (Tool::Tofu, Some(xdg)) => xdg.join("opentofu/tofurc"),
+        (Tool::Tofu, None) => own,
+    }
+}
+
+fn base() -> Option<PathBuf> {
+    if cfg!(windows) { environment::absolute_path(environment::APPDATA) } else { environment::home() }
+}
+
+fn no_home() -> Failure {
+    let name = if cfg!(windows) { environment::APPDATA } else { environment::HOME };
+    Failure::new(FailureKind::Settings, "there is no home directory to set up").hint(format!("set {name}"))
+}

@@ -1,0 +1,79 @@
+//! The helper in Terraform's plug-in directory.
+//! The plug-in directory and the helper beside our executable come in, the change that is needed goes out.
+//! Looks, and changes nothing. `facts/terraform-client.md` §1.1: what else may not lie there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use credmint_vocabulary::{Failure, FailureKind};
+
+use super::change::Change;
+use crate::programs::{HELPER, file_name};
+
+/// Finds out what is needed so that Terraform runs `program`.
+pub(crate) fn install(terraform_directory: &Path, program: &Path) -> Result<Option<Change>, Failure> {
+    let at = place(terraform_directory);
+    refuse_shadows(terraform_directory)?;
+    let change = Some(Change::Install { at: at.clone(), program: program.to_owned() });
+    match fs::symlink_metadata(&at) {
+        Err(_) => Ok(change),
+        Ok(_) if is_the_same(&at, program) => Ok(None),
+        Ok(found) if found.is_symlink() || cfg!(windows) => Ok(change),
+        Ok(_) => Err(other_file(&at)),
+    }
+}
+
+/// Finds out what has to go; a file that is no link to a helper of ours stays.
+pub(crate) fn uninstall(terraform_directory: &Path) -> Option<Change> {
+    let at = place(terraform_directory);
+    let ours = match fs::read_link(&at) {
+        Ok(target) => target.file_stem().is_some_and(|name| name == HELPER),
+        Err(_) => cfg!(windows) && at.is_file(),
+    };
+    ours.then_some(Change::Uninstall { at })
+}
+
+fn place(terraform_directory: &Path) -> PathBuf {
+    terraform_directory.join("plugins").join(file_name(HELPER))
+}
+
+#[cfg(unix)]
+fn is_the_same(at: &Path, program: &Path) -> bool {
+    let resolved = |path: &Path| fs::canonicalize(path).ok();
+    resolved(at).is_some_and(|at| Some(at) == resolved(program))
+}
+
+#[cfg(windows)]
+fn is_the_same(at: &Path, program: &Path) -> bool {
+    let bytes = |path| credmint_local_machine::files::read_bounded(path, 64 << 20).ok().flatten();
+    bytes(at).is_some_and(|at| Some(at) == bytes(program))
+}
+
+/// Terraform takes the highest version of a name, from either directory; a broken version makes it panic.
+fn refuse_shadows(terraform_directory: &Path) -> Result<(), Failure> {
+    let plugins = terraform_directory.join("plugins");
+    let below = fs::read_dir(&plugins).into_iter().flatten().flatten().map(|entry| entry.path());
+    let directories = std::iter::once(plugins.clone()).chain(below.filter(|path| path.is_dir()));
+    match directories.filter_map(|directory| shadow_in(&directory)).next() {
+        None => Ok(()),
+        Some(path) => Err(Failure::new(
+            FailureKind::Settings,
+            format!("{} would be run in place of {HELPER}, or stop Terraform with a panic", path.display()),
+        )
+        .hint(format!("rm {}", path.display()))),
+    }
+}
+
+fn shadow_in(directory: &Path) -> Option<PathBuf> {
+    let shadows = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        name.strip_prefix(HELPER).is_some_and(|rest| rest.starts_with("_v"))
+    };
+    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).find(shadows)
+}
+
+fn other_file(at: &Path) -> Failure {
+    let at = at.display();
+    Failure::new(FailureKind::Settings, format!("{at} is there already, and is no link to this credmint"))
+        .hint(format!("mv {at} {at}.old && credmint setup …, if it is not wanted"))
+}

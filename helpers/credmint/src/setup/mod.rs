@@ -1,0 +1,76 @@
+//! `credmint setup HOST`: lets Terraform or OpenTofu ask credmint for a host, and takes that back again.
+//! A hostname comes in; the helper's file, the CLI configuration and a drop-in are changed, and shown before that.
+//! Finds out everything first: when something is in the way, nothing is changed at all.
+
+mod change;
+mod cli_configuration;
+mod configuration_file;
+mod diff;
+mod drop_in;
+mod helper_file;
+mod host_settings;
+mod missing;
+mod plan;
+mod replace;
+mod services;
+mod shadow;
+
+use std::path::PathBuf;
+
+use credmint_vocabulary::Failure;
+
+use crate::command_line::{SetupArguments, Tool};
+use crate::out::Style;
+use crate::{out, people_host, programs};
+use change::Change;
+use plan::Plan;
+
+/// Runs the verb.
+pub(crate) fn run(arguments: &SetupArguments) -> Result<(), Failure> {
+    let host = people_host::read(&arguments.host)?;
+    let tool = arguments.tool.unwrap_or_else(usual_tool);
+    let plan = plan::make(&host.hostname, tool, arguments)?;
+    host.note.iter().chain(&plan.notes).for_each(|note| out::text(&format!("note: {note}")));
+    if !carry_out(&plan.changes, arguments)? {
+        return Ok(());
+    }
+    if !arguments.remove {
+        out::text(&next(&plan)?.join("\n"));
+    }
+    Ok(())
+}
+
+/// Shows the changes, asks if somebody is there, and makes them. Says whether to go on.
+fn carry_out(changes: &[Change], arguments: &SetupArguments) -> Result<bool, Failure> {
+    if changes.is_empty() {
+        out::text("Nothing to change.");
+        return Ok(true);
+    }
+    let style = Style::of_stdout();
+    let lines: Vec<String> = changes.iter().flat_map(|change| change.show(style)).collect();
+    out::text(&lines.join("\n"));
+    if arguments.dry_run {
+        out::text("\nNothing was changed (--dry-run).");
+        return Ok(false);
+    }
+    changes.iter().try_for_each(Change::check)?;
+    if !arguments.yes && out::confirm("\nMake these changes?") == Some(false) {
+        out::text("Nothing was changed.");
+        return Ok(false);
+    }
+    changes.iter().try_for_each(Change::apply)?;
+    out::text("Done.\n\n");
+    Ok(true)
+}
+
+/// Looks at the settings again, for a drop-in may just have been written.
+fn next(plan: &Plan) -> Result<Vec<String>, Failure> {
+    let (settings, files) = plan::settings(&plan.host)?;
+    let main = files.map_or_else(|| PathBuf::from("config.toml"), |files| files.main);
+    Ok(missing::next(&plan.host, &settings, &main))
+}
+
+fn usual_tool() -> Tool {
+    let there = |tool: Tool| programs::in_path(tool.program()).is_some();
+    if there(Tool::Tofu) && !there(Tool::Terraform) { Tool::Tofu } else { Tool::Terraform }
+}

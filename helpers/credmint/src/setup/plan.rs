@@ -1,0 +1,102 @@
+//! Which changes a setup needs: found out whole before the first is made.
+//! A hostname, a tool and the arguments come in, changes and notes go out.
+//! Reads files and changes none.
+
+use credmint_local_machine::SettingsFiles;
+use credmint_settings::Bridge;
+use credmint_vocabulary::{Failure, FailureKind, Hostname};
+
+use super::change::Change;
+use super::configuration_file::{Places, read, refuse, refuse_other_helpers};
+use super::host_settings::{HostSettings, check_upstream};
+use super::services::Services;
+use super::{cli_configuration, drop_in, helper_file, shadow};
+use crate::command_line::{SetupArguments, Tool};
+use crate::programs;
+
+/// Holds what is to be done.
+pub(crate) struct Plan {
+    /// The host that is meant.
+    pub(crate) host: Hostname,
+    /// What people should know beside it.
+    pub(crate) notes: Vec<String>,
+    /// In the order in which they are made.
+    pub(crate) changes: Vec<Change>,
+}
+
+/// Finds out what is to be done.
+pub(crate) fn make(host: &Hostname, tool: Tool, arguments: &SetupArguments) -> Result<Plan, Failure> {
+    let places = Places::of(tool)?;
+    let (settings, files) = settings(host)?;
+    if arguments.remove {
+        let changes = removal(host, &places, &settings, files.as_ref())?;
+        return Ok(Plan { host: host.clone(), notes: Vec::new(), changes });
+    }
+    let drop_in = match (&arguments.upstream, files) {
+        (Some(upstream), Some(files)) => {
+            check_upstream(host, upstream)?;
+            drop_in::add(host, upstream, &files, &settings)?
+        }
+        _ => None,
+    };
+    refuse_other_helpers(&places, host)?;
+    let helper = helper_file::install(&places.directory, &programs::beside(programs::HELPER)?)?;
+    let configuration = addition(host, &places, &settings)?;
+    let notes = shadow::notes(host, &places)?;
+    Ok(Plan { host: host.clone(), notes, changes: [helper, drop_in, configuration].into_iter().flatten().collect() })
+}
+
+/// Reads what the settings say about the host, and where they are.
+pub(crate) fn settings(host: &Hostname) -> Result<(HostSettings, Option<SettingsFiles>), Failure> {
+    let files = SettingsFiles::find();
+    let texts = files.as_ref().map(SettingsFiles::read).transpose();
+    let texts = texts.map_err(|error| Failure::new(FailureKind::Settings, error.to_string()))?;
+    Ok((HostSettings::of(host, &texts.unwrap_or_default())?, files))
+}
+
+fn addition(host: &Hostname, places: &Places, settings: &HostSettings) -> Result<Option<Change>, Failure> {
+    let path = &places.configuration;
+    let old = read(path)?;
+    let port = Bridge { port: settings.port }.port_for(user_number());
+    let services = (!settings.without_bridge).then(|| Services::on_bridge(host, port));
+    let text = old.clone().unwrap_or_else(cli_configuration::new_file);
+    let new = cli_configuration::add(&text, host, services.as_ref()).map_err(|error| refuse(path, host, &error))?;
+    Ok((old.as_ref() != Some(&new)).then(|| Change::Write { path: path.clone(), old, new }))
+}
+
+fn removal(
+    host: &Hostname,
+    places: &Places,
+    settings: &HostSettings,
+    files: Option<&SettingsFiles>,
+) -> Result<Vec<Change>, Failure> {
+    let path = places.configuration.clone();
+    let old = read(&path)?.unwrap_or_default();
+    let new = cli_configuration::remove(&old, host, settings.others_without_bridge);
+    let new = new.map_err(|error| refuse(&path, host, &error))?;
+    let unused = !cli_configuration::names_our_helper(&new) && !used_elsewhere(places)?;
+    let edit = match () {
+        () if new == old => None,
+        () if cli_configuration::is_bare(&new) => Some(Change::Delete { path, old }),
+        () => Some(Change::Write { path, old: Some(old), new }),
+    };
+    let drop_in = files.map(|files| drop_in::remove(host, files)).transpose()?.flatten();
+    let helper = if unused { helper_file::uninstall(&places.directory) } else { None };
+    Ok([edit, drop_in, helper].into_iter().flatten().collect())
+}
+
+/// Tells whether another CLI configuration names our helper: both tools use one plug-in directory.
+fn used_elsewhere(places: &Places) -> Result<bool, Failure> {
+    let mut texts = places.others().into_iter().chain(places.further()).map(|path| read(&path));
+    texts.try_fold(false, |used, text| Ok(used || text?.is_some_and(|text| cli_configuration::names_our_helper(&text))))
+}
+
+#[cfg(unix)]
+fn user_number() -> u32 {
+    credmint_local_machine::own_uid()
+}
+
+#[cfg(windows)]
+fn user_number() -> u32 {
+    0
+}

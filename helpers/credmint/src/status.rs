@@ -1,0 +1,225 @@
+//! `credmint status` and `credmint agent …`: the agent, what it keeps, and what failed last.
+//! The agent's own report and the file of last failures become text or one JSON object.
+//! Starts no agent: one that is not running is a state, not a failure.
+
+use credmint_agent_protocol::{Answer, Ask, EntryStatus, Status};
+use credmint_local_machine::{LastFailure, last_failure};
+use credmint_vocabulary::{Failure, FailureKind, Timestamp, printable};
+use serde_json::{Value, json};
+
+use crate::command_line::{AgentCommand, StatusArguments};
+use crate::out::{Style, Tone};
+use crate::{agent, entry, out, people_host};
+
+/// Runs `credmint status`.
+pub(crate) fn run(arguments: &StatusArguments) -> Result<(), Failure> {
+    let (status, failures) = (ask()?, last_failure::read());
+    if arguments.json {
+        out::json(&as_json(status.as_ref(), Some(&failures)));
+    } else {
+        out::text(&render(status.as_ref(), &failures, agent::now(), Style::of_stdout()));
+    }
+    Ok(())
+}
+
+/// Runs `credmint agent …`.
+pub(crate) fn run_agent(command: &AgentCommand) -> Result<(), Failure> {
+    match command {
+        AgentCommand::Status(arguments) => run_agent_status(arguments),
+        AgentCommand::Stop => stop(),
+        AgentCommand::Anchor { host } => anchor(host),
+    }
+}
+
+/// Asks the agent how it is; `None` when none runs.
+pub(crate) fn ask() -> Result<Option<Status>, Failure> {
+    match agent::ask_if_running(Ask::Status { settings: agent::settings() })? {
+        None => Ok(None),
+        Some(Answer::Status(status)) => Ok(Some(status)),
+        Some(other) => Err(agent::unexpected(&other)),
+    }
+}
+
+fn run_agent_status(arguments: &StatusArguments) -> Result<(), Failure> {
+    let status = ask()?;
+    if arguments.json {
+        out::json(&as_json(status.as_ref(), None));
+    } else {
+        out::text(&(about_agent(status.as_ref(), Style::of_stdout()).join("\n")));
+    }
+    Ok(())
+}
+
+fn stop() -> Result<(), Failure> {
+    match agent::ask_if_running(Ask::Stop)? {
+        None => out::text("no agent is running"),
+        Some(Answer::Done) => out::text("the agent has dropped everything it kept, and ends"),
+        Some(other) => return Err(agent::unexpected(&other)),
+    }
+    Ok(())
+}
+
+fn anchor(host: &str) -> Result<(), Failure> {
+    let host = people_host::read(host)?;
+    match agent::ask_or_start(Ask::Anchor(agent::about(&host.hostname)))? {
+        Answer::Anchor { certificate_pem } => out::text(&certificate_pem),
+        Answer::None => {
+            let what = format!("{}: its issuer is no `local-ca`, or the settings do not name it", host.hostname);
+            return Err(Failure::new(FailureKind::Settings, what).hint(format!("credmint explain {}", host.hostname)));
+        }
+        other => return Err(agent::unexpected(&other)),
+    }
+    Ok(())
+}
+
+fn as_json(status: Option<&Status>, failures: Option<&[LastFailure]>) -> Value {
+    let mut object = json!({ "running": status.is_some(), "agent": status });
+    if let (Some(object), Some(failures)) = (object.as_object_mut(), failures) {
+        object.insert("last_failures".to_owned(), json!(failures));
+    }
+    object
+}
+
+fn render(status: Option<&Status>, failures: &[LastFailure], now: Timestamp, style: Style) -> String {
+    let mut lines = about_agent(status, style);
+    if let Some(status) = status {
+        lines.extend(entries(status, now, style));
+    }
+    lines.extend(last_failures(failures, style));
+    lines.join("\n") + "\n"
+}
+
+fn about_agent(status: Option<&Status>, style: Style) -> Vec<String> {
+    let Some(status) = status else {
+        return vec!["agent      not running; the next `terraform init` starts it".to_owned()];
+    };
+    let state = style.paint(Tone::Good, "running");
+    let mut lines = vec![format!(
+        "agent      {state}, process {}, version {}, since {}",
+        status.pid, status.version, status.started
+    )];
+    lines.extend(list("hardening  ", &status.hardening));
+    lines.extend(list("bridge     ", &status.bridge));
+    lines
+}
+
+/// Puts each value on a line of its own, under the first.
+fn list(head: &str, values: &[String]) -> Vec<String> {
+    let indent = " ".repeat(head.len());
+    let line = |(index, value)| format!("{}{value}", if index == 0 { head } else { &indent });
+    values.iter().enumerate().map(line).collect()
+}
+
+fn entries(status: &Status, now: Timestamp, style: Style) -> Vec<String> {
+    let mut lines: Vec<String> = status.entries.iter().flat_map(|entry| one_entry(entry, now, style)).collect();
+    if status.entries.is_empty() && status.other_entries == 0 {
+        lines.extend([String::new(), "Nothing is kept.".to_owned()]);
+    }
+    if status.other_entries > 0 {
+        let more = format!("{} more kept, for identities that this environment cannot name.", status.other_entries);
+        lines.extend([String::new(), style.paint(Tone::Faint, &more)]);
+    }
+    lines
+}
+
+fn one_entry(entry: &EntryStatus, now: Timestamp, style: Style) -> Vec<String> {
+    let subject = entry.subject.as_ref().map(|subject| format!(", {subject}")).unwrap_or_default();
+    let mut lines = vec![
+        String::new(),
+        style.paint(Tone::Heading, &entry.hostname),
+        format!("  identity   {}{subject}", entry.identity),
+        format!("  issuer     {}", entry.issuer),
+        format!("  kept       {}", entry::holds(entry)),
+        format!("  ends       {}", entry::ends(entry, now)),
+    ];
+    lines.extend(entry.notes.iter().map(|note| format!("  note       {note}")));
+    lines
+}
+
+fn last_failures(failures: &[LastFailure], style: Style) -> Vec<String> {
+    if failures.is_empty() {
+        return Vec::new();
+    }
+    let heading = style.paint(Tone::Heading, "Last failures, newest first");
+    [String::new(), heading].into_iter().chain(failures.iter().flat_map(|f| one_failure(f, style))).collect()
+}
+
+fn one_failure(failure: &LastFailure, style: Style) -> Vec<String> {
+    let shown = |text: &str| printable(text, 600);
+    let host = failure.hostname.as_ref().map(|host| format!(", {}", shown(host))).unwrap_or_default();
+    let kind = style.paint(Tone::Bad, &shown(&failure.kind));
+    let mut lines = vec![format!("  {}  {kind}, {}{host}", shown(&failure.time), shown(&failure.program))];
+    lines.push(format!("    {}", shown(&failure.what)));
+    lines.extend(failure.hint.as_ref().map(|hint| format!("    hint: {}", shown(hint))));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden;
+
+    fn status() -> Status {
+        let token = EntryStatus {
+            hostname: "mirror.corp.example:8443".into(),
+            identity: "me".into(),
+            issuer: "oidc".into(),
+            kind: "token".into(),
+            ..EntryStatus::default()
+        };
+        Status {
+            version: "0.1.0".into(),
+            pid: 4_242,
+            started: "2026-11-30T15:50:00Z".into(),
+            hardening: vec!["no core dumps".into(), "not dumpable".into(), "memory not locked: limit 8 MB".into()],
+            bridge: vec!["127.0.0.1:21000".into(), "[::1]:21000".into()],
+            entries: vec![entry::tests::certificate(), token],
+            other_entries: 1,
+        }
+    }
+
+    fn failures() -> Vec<LastFailure> {
+        vec![
+            LastFailure {
+                time: "2026-11-30T15:59:58Z".into(),
+                program: "terraform-credentials-credmint".into(),
+                hostname: Some("registry.corp.example".into()),
+                kind: "unreachable".into(),
+                what: "registry.corp.example: vault.corp.example:8200 is sealed".into(),
+                hint: Some("bao operator unseal".into()),
+            },
+            LastFailure { time: "2026-11-30T15:00:00Z".into(), kind: "settings".into(), ..LastFailure::default() },
+        ]
+    }
+
+    #[test]
+    fn status_reads_like_the_golden_file() {
+        let text = render(Some(&status()), &failures(), entry::tests::now(), Style::Plain);
+        golden::check("status.txt", &text);
+        golden::check("status-not-running.txt", &render(None, &[], entry::tests::now(), Style::Plain));
+        golden::check("status-empty.txt", &{
+            render(Some(&Status::default()), &[], entry::tests::now(), Style::Plain)
+        });
+    }
+
+    #[test]
+    fn status_as_json_is_like_the_golden_file() {
+        golden::check("status.json", &format!("{:#}\n", as_json(Some(&status()), Some(&failures()))));
+        golden::check("status-not-running.json", &format!("{:#}\n", as_json(None, Some(&[]))));
+    }
+
+    #[test]
+    fn colours_change_nothing_but_colours() {
+        let plain = render(Some(&status()), &failures(), entry::tests::now(), Style::Plain);
+        let colour = render(Some(&status()), &failures(), entry::tests::now(), Style::Colour);
+        let bare = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m"];
+        assert_eq!(bare.iter().fold(colour, |text, code| text.replace(code, "")), plain);
+    }
+
+    #[test]
+    fn what_the_file_of_failures_says_cannot_move_the_cursor() {
+        let bad = LastFailure { what: "a\x1b[2Jb\nc".into(), ..LastFailure::default() };
+        let text = render(None, &[bad], entry::tests::now(), Style::Plain);
+        assert!(!text.contains('\x1b') && text.contains("a [2Jb c"));
+    }
+}

@@ -1,0 +1,85 @@
+//! The agent's memory, in one place: settings, entries, the network, the bridge.
+//! Made once when the process starts; every request borrows it.
+//! Opens nothing by itself.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use credmint_https::Https;
+use credmint_issuers::Authorities;
+use credmint_local_machine::clock;
+use credmint_vocabulary::Timestamp;
+use tokio::sync::Notify;
+
+use crate::bridge::Bridge;
+use crate::entries::{Entries, Entry};
+use crate::material::SettingsCache;
+
+/// Holds everything that lives as long as the process.
+pub(crate) struct Agent {
+    /// Settings, read again when they change.
+    pub(crate) settings: SettingsCache,
+    /// What is kept.
+    pub(crate) entries: Entries,
+    /// The way out.
+    pub(crate) https: Https,
+    /// Authorities of `local-ca` issuers.
+    pub(crate) authorities: Authorities,
+    /// The loopback bridge; `None` for `--once`, where nothing outlives the request.
+    pub(crate) bridge: Option<Bridge>,
+    /// What the hardening came to, in words.
+    pub(crate) hardening: Vec<String>,
+    /// When the process started.
+    pub(crate) started: Timestamp,
+    /// When somebody asked last.
+    pub(crate) asked: Cell<Timestamp>,
+    /// How long it stays without anything in use.
+    pub(crate) idle_exit: Cell<Duration>,
+    /// Wakes the renewal task when entries change.
+    pub(crate) changed: Notify,
+    /// Ends the process.
+    pub(crate) stop: Notify,
+    /// Credentials that wait to be revoked.
+    pub(crate) dropped: RefCell<Vec<Rc<Entry>>>,
+    /// Tokens that were renewed while a run may still hold them: left alone until they end or the agent does.
+    pub(crate) superseded: RefCell<Vec<Rc<Entry>>>,
+}
+
+impl Agent {
+    /// Makes an agent that keeps things, with a bridge; or, with `once`, one that keeps nothing.
+    pub(crate) fn new(once: bool, hardening: Vec<String>) -> Rc<Self> {
+        let now = clock::now();
+        Rc::new(Self {
+            settings: SettingsCache::default(),
+            entries: Entries::default(),
+            https: Https::new(concat!("credmint/", env!("CARGO_PKG_VERSION"))),
+            authorities: Authorities::default(),
+            bridge: (!once).then(Bridge::default),
+            hardening,
+            started: now,
+            asked: Cell::new(now),
+            idle_exit: Cell::new(credmint_settings::AgentSettings::default().idle_exit),
+            changed: Notify::new(),
+            stop: Notify::new(),
+            dropped: RefCell::default(),
+            superseded: RefCell::default(),
+        })
+    }
+
+    /// Keeps an entry, and puts away the one that it replaces.
+    pub(crate) fn keep(&self, entry: &Rc<Entry>) {
+        match self.entries.put(entry) {
+            Some(old) if old.is_held_elsewhere() => self.superseded.borrow_mut().push(old),
+            Some(old) => self.drop_entry(old),
+            None => {}
+        }
+        self.changed.notify_one();
+    }
+
+    /// Hands an entry over to be revoked.
+    pub(crate) fn drop_entry(&self, entry: Rc<Entry>) {
+        self.dropped.borrow_mut().push(entry);
+        self.changed.notify_one();
+    }
+}

@@ -1,0 +1,85 @@
+//! How an entry is delivered: the bridge's session token, the bearer token, or PEM properties.
+//! An entry comes in, a reply of the agent protocol goes out.
+//! Reads the trust anchors of the host from disk, and nothing else.
+
+use std::rc::Rc;
+
+use credmint_agent_protocol::{Credential, FailureOnWire, Reply, WireSecret};
+use credmint_client_identity::ClientIdentity;
+use credmint_local_machine::files;
+use credmint_settings::{Deliver, Host};
+use credmint_vocabulary::{Failure, FailureKind, Secret};
+
+use crate::agent::Agent;
+use crate::entries::{Entry, Held};
+
+/// Turns an entry into what the host's table says.
+pub(crate) async fn deliver(agent: &Rc<Agent>, entry: &Rc<Entry>) -> Result<Credential, Failure> {
+    let recipe = &entry.recipe;
+    let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.hostname))?;
+    match (route.host.deliver, &entry.held) {
+        (Deliver::Bridge, _) => session(agent, entry).await,
+        (Deliver::Token | Deliver::Inline, Held::Token(token)) => Ok(bearer(&token.token, entry)),
+        (Deliver::Inline, Held::Identity(identity)) => inline(identity, route.host, entry),
+        _ => {
+            let what = format!("the issuer of {} grants a certificate, not a token", recipe.hostname);
+            Err(Failure::new(FailureKind::Settings, what).hint("deliver = \"bridge\" or \"inline\""))
+        }
+    }
+}
+
+async fn session(agent: &Rc<Agent>, entry: &Rc<Entry>) -> Result<Credential, Failure> {
+    let Some(bridge) = &agent.bridge else {
+        let what = format!("the bridge for {} needs an agent that stays", entry.recipe.hostname);
+        let hint = "unset CREDMINT_AGENT, or deliver = \"inline\" or \"token\" for this host";
+        return Err(Failure::new(FailureKind::Settings, what).hint(hint));
+    };
+    let token = bridge.open_session(agent, &entry.recipe).await?;
+    Ok(Credential { token: Some(token.into()), ..Credential::default() })
+}
+
+fn bearer(token: &Secret<String>, entry: &Entry) -> Credential {
+    Credential { token: Some(copy(token)), expires_at: expires_at(entry), ..Credential::default() }
+}
+
+fn inline(identity: &ClientIdentity, host: &Host, entry: &Entry) -> Result<Credential, Failure> {
+    Ok(Credential {
+        token: None,
+        client_certificate_pem: Some(identity.certificate_pem()),
+        client_private_key_pem: Some(identity.private_key_pem().into()),
+        client_ca_certificate_pem: anchors(host)?,
+        expires_at: expires_at(entry),
+    })
+}
+
+/// Reads the host's own trust anchors; they are public.
+fn anchors(host: &Host) -> Result<Option<String>, Failure> {
+    let Some(path) = &host.peer.ca else { return Ok(None) };
+    let unreadable = |why: String| {
+        let what = format!("the trust anchors {} cannot be read ({why})", path.display());
+        Failure::new(FailureKind::Settings, what).hint(format!("ls -l {}", path.display()))
+    };
+    match files::read_bounded(path, MAXIMUM_ANCHORS) {
+        Ok(Some(bytes)) => String::from_utf8(bytes).map(Some).map_err(|_| unreadable("not PEM".to_owned())),
+        Ok(None) => Err(unreadable("not there".to_owned())),
+        Err(error) => Err(unreadable(error.to_string())),
+    }
+}
+
+fn expires_at(entry: &Entry) -> Option<String> {
+    entry.expires().map(|end| end.to_string())
+}
+
+/// Copies a token for the frame that carries it, which is wiped when it is sent.
+fn copy(token: &Secret<String>) -> WireSecret {
+    Secret::from(token.expose().as_str()).into()
+}
+
+/// Turns a failure into its reply.
+pub(crate) fn failed(failure: &Failure) -> Reply {
+    let (kind, what, hint) = (failure.kind.word().to_owned(), failure.what.clone(), failure.hint.clone());
+    Reply::Failure(FailureOnWire { kind, what, hint })
+}
+
+/// A frame has 64 KiB; key and certificate need their share.
+const MAXIMUM_ANCHORS: usize = 40 * 1024;

@@ -1,0 +1,75 @@
+//! Capability URLs: Terraform sends no token for archives, checksums and signatures, so the URL itself is the right to them.
+//! An upstream URL comes in and a secret path segment goes out; the segment comes in and the URL goes out.
+//! Pure memory; each lives a quarter of an hour and leads to exactly one URL.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use credmint_vocabulary::{Failure, Secret};
+use url::Url;
+
+use super::random_token;
+use crate::recipe::{EntryKey, Recipe};
+
+/// Leads to one upstream URL with one route's credential.
+#[derive(Clone)]
+pub(super) struct Capability {
+    /// Whose credential.
+    pub(super) recipe: Rc<Recipe>,
+    /// Which URL, in the upstream's own words.
+    pub(super) url: Url,
+}
+
+/// Keeps the capabilities, the newest last.
+#[derive(Default)]
+pub(super) struct Capabilities {
+    given: RefCell<VecDeque<(Secret<String>, Instant, Capability)>>,
+}
+
+impl Capabilities {
+    /// Gives a capability for a URL.
+    pub(super) fn give(&self, recipe: &Rc<Recipe>, url: Url, now: Instant) -> Result<Secret<String>, Failure> {
+        let segment = random_token()?;
+        let copy = Secret::from(segment.expose().as_str());
+        let mut given = self.given.borrow_mut();
+        given.retain(|(_, until, _)| *until > now);
+        if given.len() >= MOST_CAPABILITIES {
+            given.pop_front();
+        }
+        given.push_back((copy, now + LIFE, Capability { recipe: Rc::clone(recipe), url }));
+        Ok(segment)
+    }
+
+    /// Finds where a segment leads. Every one is compared, each in constant time.
+    pub(super) fn find(&self, segment: &[u8], now: Instant) -> Option<Capability> {
+        let given = self.given.borrow();
+        let alive = given.iter().filter(|(_, until, _)| *until > now);
+        alive.fold(None, |found, (own, _, to)| if own.same_as(segment) { Some(to) } else { found }).cloned()
+    }
+
+    /// Withdraws all capabilities of an entry.
+    pub(super) fn close(&self, key: EntryKey) {
+        self.given.borrow_mut().retain(|(_, _, to)| to.recipe.key != key);
+    }
+}
+
+const LIFE: Duration = Duration::from_secs(15 * 60);
+const MOST_CAPABILITIES: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::target::tests::recipe;
+
+    #[test]
+    fn a_capability_ends_after_a_quarter_of_an_hour() {
+        let (all, now) = (Capabilities::default(), Instant::now());
+        let url = Url::parse("https://registry.corp.example/a.zip").expect("valid");
+        let segment = all.give(&recipe(), url, now).expect("given");
+        assert!(all.find(segment.expose().as_bytes(), now + LIFE - Duration::from_secs(1)).is_some());
+        assert!(all.find(segment.expose().as_bytes(), now + LIFE).is_none());
+        assert!(all.find(b"guess", now).is_none());
+    }
+}

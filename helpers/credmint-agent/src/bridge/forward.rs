@@ -1,0 +1,263 @@
+//! One request through the bridge: who may, with which credential, to which upstream, and what comes back.
+//! A client's request comes in, the upstream's answer goes out, streamed both ways.
+//! Adds the credential on the way out and takes it from nobody; goes only where the route says.
+
+use std::convert::Infallible;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use credmint_https::{HttpsError, Trust, Upstream, UpstreamTarget};
+use credmint_local_machine::{clock, last_failure};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use url::Url;
+
+use super::Bridge;
+use super::reply::{self, Body};
+use super::rewrite::Rewriter;
+use super::target::{Service, Target};
+use crate::agent::Agent;
+use crate::entries::{Entry, Held};
+use crate::get::entry_of;
+use crate::recipe::Recipe;
+
+/// Answers one request; a failure is an answer too.
+pub(super) async fn answer(
+    agent: Rc<Agent>,
+    port: u16,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    let target = Target::of(request.uri());
+    let service = target.as_ref().map_or(Service::Files, Target::service);
+    let hostname = target.as_ref().map(|target| target.hostname().to_string());
+    let answered = match visit(&agent, port, target, &request) {
+        Ok(visit) => forward(&agent, visit, request).await,
+        Err(failure) => Err(failure),
+    };
+    Ok(answered.unwrap_or_else(|failure| {
+        last_failure::record("credmint-bridge", hostname.as_deref(), &failure, clock::now());
+        reply::failed(service, &failure)
+    }))
+}
+
+/// What a request has the right to.
+struct Visit {
+    recipe: Rc<Recipe>,
+    /// URL in the upstream's words.
+    url: Url,
+    service: Service,
+    /// Host and port by which the client reached us.
+    own: String,
+}
+
+fn visit(agent: &Agent, port: u16, target: Option<Target>, request: &Request<Incoming>) -> Result<Visit, Failure> {
+    let bridge = agent.bridge.as_ref().ok_or_else(|| refused("there is no bridge"))?;
+    let own = own_name(request.headers(), port)?;
+    let target = target.ok_or_else(|| refused("the path of the request names no host"))?;
+    let service = target.service();
+    let (recipe, url) = match target {
+        Target::Api { hostname, path_and_query } => {
+            let recipe = session(bridge, request.headers(), &hostname)?;
+            (recipe, upstream_url(&hostname, &path_and_query)?)
+        }
+        Target::Capability { hostname, segment } => {
+            read_only(request.method())?;
+            let found = bridge.capabilities.find(segment.as_bytes(), Instant::now());
+            let found = found.filter(|found| found.recipe.hostname == hostname);
+            let found = found.ok_or_else(|| refused("this address has ended; run the command again"))?;
+            (found.recipe, found.url)
+        }
+    };
+    Ok(Visit { recipe, url, service, own })
+}
+
+/// Accepts only loopback names for ourselves: a page in a browser that got here by DNS rebinding has another.
+fn own_name(headers: &HeaderMap, port: u16) -> Result<String, Failure> {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let known = ["127.0.0.1", "[::1]", "localhost"].iter().any(|name| host == format!("{name}:{port}"));
+    if known { Ok(host.to_owned()) } else { Err(refused("the request was made for another host")) }
+}
+
+fn session(bridge: &Bridge, headers: &HeaderMap, hostname: &Hostname) -> Result<Rc<Recipe>, Failure> {
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
+    let recipe = bearer.and_then(|token| bridge.sessions.find(token));
+    recipe.filter(|recipe| recipe.hostname == *hostname).ok_or_else(|| {
+        let what = format!("the bridge does not know this session for {hostname}");
+        Failure::new(FailureKind::Refused, what).hint("is TF_TOKEN_… or a credentials block set? credmint status")
+    })
+}
+
+fn read_only(method: &Method) -> Result<(), Failure> {
+    if matches!(*method, Method::GET | Method::HEAD) { Ok(()) } else { Err(refused("files are only read here")) }
+}
+
+fn upstream_url(hostname: &Hostname, path_and_query: &str) -> Result<Url, Failure> {
+    let url = Url::parse(&format!("https://{hostname}{path_and_query}"));
+    url.map_err(|_| refused("the path of the request is malformed"))
+}
+
+async fn forward(agent: &Rc<Agent>, visit: Visit, request: Request<Incoming>) -> Result<Response<Body>, Failure> {
+    let deadline = Deadline::after(Instant::now(), CREDENTIAL_TIMEOUT);
+    let entry = entry_of(agent, &visit.recipe, deadline).await?;
+    agent.asked.set(clock::now());
+    let upstream = upstream_of(agent, &entry)?;
+    let (parts, body) = request.into_parts();
+    let request = Request::from_parts(outgoing(parts, &visit, &entry)?, body);
+    let response = upstream.request(request).await.map_err(|error| unreachable(&visit.recipe.hostname, &error))?;
+    incoming(agent, &visit, response).await
+}
+
+/// Finds the connections that present this entry's credential, or makes them.
+fn upstream_of(agent: &Agent, entry: &Entry) -> Result<Rc<Upstream>, Failure> {
+    if let Some(upstream) = entry.upstream.borrow().as_ref() {
+        return Ok(Rc::clone(upstream));
+    }
+    let hostname = &entry.recipe.hostname;
+    let route = entry.recipe.route().ok_or_else(|| crate::failure::no_route(hostname))?;
+    let client = match &entry.held {
+        Held::Identity(identity) => Some(Arc::clone(identity)),
+        _ => None,
+    };
+    let peer = &route.host.peer;
+    let trust = Trust { ca: peer.ca.clone(), ca_only: peer.ca_only, proxy: peer.proxy.clone(), client };
+    let address = route.host.upstream.clone().unwrap_or_else(|| format!("https://{hostname}"));
+    let address = Url::parse(&address).map_err(|_| refused("the upstream of the settings is no URL"))?;
+    let target = UpstreamTarget { address, server_name: hostname.clone(), trust };
+    let upstream = Rc::new(agent.https.upstream(target).map_err(|error| unreachable(hostname, &error))?);
+    *entry.upstream.borrow_mut() = Some(Rc::clone(&upstream));
+    Ok(upstream)
+}
+
+/// Makes the upstream's request of the client's: without the session, with the credential.
+fn outgoing(mut parts: Parts, visit: &Visit, entry: &Entry) -> Result<Parts, Failure> {
+    drop_hop_by_hop(&mut parts.headers);
+    parts.headers.remove(header::AUTHORIZATION);
+    parts.headers.remove(header::HOST);
+    if visit.service != Service::Files {
+        // What is rewritten must be readable.
+        parts.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    }
+    if let Held::Token(token) = &entry.held {
+        parts.headers.insert(header::AUTHORIZATION, bearer(token.token.expose())?);
+    }
+    let query = visit.url.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let path = format!("{}{query}", visit.url.path());
+    parts.uri = path.parse::<Uri>().map_err(|_| refused("the path of the request is malformed"))?;
+    Ok(parts)
+}
+
+fn bearer(token: &str) -> Result<HeaderValue, Failure> {
+    let mut value = HeaderValue::try_from(format!("Bearer {token}"))
+        .map_err(|_| refused("the token has characters that no header may have"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Makes the client's answer of the upstream's.
+async fn incoming(agent: &Agent, visit: &Visit, response: Response<Incoming>) -> Result<Response<Body>, Failure> {
+    let bridge = agent.bridge.as_ref().ok_or_else(|| refused("there is no bridge"))?;
+    let rewriter = Rewriter {
+        capabilities: &bridge.capabilities,
+        recipe: &visit.recipe,
+        base: visit.url.clone(),
+        own: visit.own.clone(),
+    };
+    let (mut parts, body) = response.into_parts();
+    drop_hop_by_hop(&mut parts.headers);
+    redirect(&mut parts, visit, &rewriter)?;
+    if let Some(address) = parts.headers.get(&TERRAFORM_GET).and_then(|value| value.to_str().ok()) {
+        let value = HeaderValue::try_from(rewriter.archive(address)?);
+        parts.headers.insert(TERRAFORM_GET, value.map_err(|_| refused("the archive's address is malformed"))?);
+    }
+    if !describes_package(&parts, visit) {
+        return Ok(Response::from_parts(parts, body.boxed_unsync()));
+    }
+    let json = collect(body, &visit.recipe.hostname).await?;
+    let json = rewriter.package(&json)?.map_or(json, Bytes::from);
+    parts.headers.insert(header::CONTENT_LENGTH, json.len().into());
+    Ok(Response::from_parts(parts, reply::body(json)))
+}
+
+/// Keeps a redirect inside the bridge; one to another host never meets a client that holds a token.
+fn redirect(parts: &mut http::response::Parts, visit: &Visit, rewriter: &Rewriter<'_>) -> Result<(), Failure> {
+    let Some(location) = parts.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()) else {
+        return Ok(());
+    };
+    let inside = match (visit.service, rewriter.ours(location)) {
+        (Service::Files, Some(_)) => Some(rewriter.archive(location)?),
+        (Service::Files, None) => return Ok(()),
+        (_, Some(_)) => rewriter.location(location),
+        (_, None) if !parts.status.is_redirection() => return Ok(()),
+        (_, None) => None,
+    };
+    let elsewhere = || {
+        let what = format!("{} redirects its API to another host", visit.recipe.hostname);
+        Failure::new(FailureKind::Refused, what)
+            .hint("use that host's name in the configuration, with a route of its own")
+    };
+    let inside = inside.and_then(|inside| HeaderValue::try_from(inside).ok()).ok_or_else(elsewhere)?;
+    parts.headers.insert(header::LOCATION, inside);
+    Ok(())
+}
+
+/// Tells the one JSON answer that carries URLs: `…/providers/…/download/OS/ARCH`.
+fn describes_package(parts: &http::response::Parts, visit: &Visit) -> bool {
+    let json = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    parts.status == StatusCode::OK
+        && visit.service == Service::Providers
+        && visit.url.path().contains("/download/")
+        && json.is_some_and(|value| value.starts_with("application/json"))
+        && parts.headers.get(header::CONTENT_LENGTH).is_none_or(|length| length != "0")
+}
+
+async fn collect(body: Incoming, hostname: &Hostname) -> Result<Bytes, Failure> {
+    let collected = Limited::new(body, MOST_JSON).collect().await;
+    collected.map(http_body_util::Collected::to_bytes).map_err(|_| {
+        let what = format!("{hostname} broke off its answer, or it is larger than 1 MiB");
+        Failure::new(FailureKind::Unreachable, what).hint("run the command again")
+    })
+}
+
+/// Removes what belongs to one connection (RFC 9110 §7.6.1).
+fn drop_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    named.iter().for_each(|name| drop(headers.remove(name)));
+    HOP_BY_HOP.iter().for_each(|name| drop(headers.remove(*name)));
+}
+
+fn refused(what: &str) -> Failure {
+    Failure::new(FailureKind::Refused, what)
+}
+
+fn unreachable(hostname: &Hostname, error: &HttpsError) -> Failure {
+    let kind = match error {
+        HttpsError::ClientCertificateRefused { .. } => FailureKind::Refused,
+        _ => FailureKind::Unreachable,
+    };
+    Failure::new(kind, format!("{hostname}: {error}")).hint(format!("credmint explain {hostname}"))
+}
+
+const TERRAFORM_GET: HeaderName = HeaderName::from_static("x-terraform-get");
+const HOP_BY_HOP: [&str; 8] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
+const MOST_JSON: usize = 1024 * 1024;
+const CREDENTIAL_TIMEOUT: Duration = Duration::from_secs(8);

@@ -1,0 +1,84 @@
+//! The bridge's listeners: one port on both loopback families, HTTP/1.1.
+//! A port comes in, connections are served until the agent ends.
+//! Binds loopback and nothing else; a port that somebody else holds is a failure.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use credmint_vocabulary::{Failure, FailureKind};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::forward;
+use crate::agent::Agent;
+
+/// Listens on both loopback families and serves in the background.
+pub(super) async fn listen(agent: &Rc<Agent>, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+    let mut addresses = Vec::new();
+    let limit = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    for family in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
+        let address = SocketAddr::new(family, port);
+        match TcpListener::bind(address).await {
+            Ok(listener) => {
+                tokio::task::spawn_local(accept(Rc::clone(agent), listener, Arc::clone(&limit)));
+                addresses.push(address);
+            }
+            Err(error) if family.is_ipv6() && is_family_missing(&error) => {}
+            Err(error) => return Err(taken(address, &error)),
+        }
+    }
+    Ok(addresses)
+}
+
+/// A machine without IPv6 has no `::1`.
+fn is_family_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
+        || error.raw_os_error() == Some(EAFNOSUPPORT)
+}
+
+fn taken(address: SocketAddr, error: &io::Error) -> Failure {
+    let why = match error.kind() {
+        io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => "another program holds it".to_owned(),
+        _ => error.to_string(),
+    };
+    let what = format!("the bridge cannot listen on {address}: {why}");
+    let hint = "set another `port` in [bridge] of the settings, then run `credmint setup` for the host again";
+    Failure::new(FailureKind::Settings, what).hint(hint)
+}
+
+async fn accept(agent: Rc<Agent>, listener: TcpListener, limit: Arc<Semaphore>) {
+    loop {
+        let Ok(permit) = Arc::clone(&limit).acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                tokio::task::spawn_local(serve(Rc::clone(&agent), stream, permit));
+            }
+            // Out of file descriptors, or the peer gave up: others still come.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+async fn serve(agent: Rc<Agent>, stream: TcpStream, _permit: OwnedSemaphorePermit) {
+    let port = stream.local_addr().map_or(0, |address| address.port());
+    let service = service_fn(|request| forward::answer(Rc::clone(&agent), port, request));
+    // An error means that the client went away or spoke no HTTP: there is nobody to tell.
+    let _ = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .max_buf_size(MOST_HEADER_BYTES)
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+}
+
+const MOST_CONNECTIONS: usize = 256;
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+const MOST_HEADER_BYTES: usize = 64 * 1024;
+/// `EAFNOSUPPORT` on Linux; other systems report the kinds above.
+const EAFNOSUPPORT: i32 = 97;

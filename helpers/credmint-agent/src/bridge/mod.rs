@@ -1,0 +1,71 @@
+//! The bridge: HTTP on loopback in, mutual TLS to the hosts of the settings out.
+//! A client's request with a session token or a capability URL comes in, the upstream's answer goes out, streamed.
+//! Goes nowhere but to upstreams that the settings fix. `protocol-spec/bridge-protocol.md`.
+
+mod capability;
+mod forward;
+mod listen;
+mod reply;
+mod rewrite;
+mod session;
+mod target;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use credmint_vocabulary::{Failure, FailureKind, Secret};
+use zeroize::Zeroizing;
+
+use crate::agent::Agent;
+use crate::recipe::Recipe;
+use capability::Capabilities;
+use session::Sessions;
+
+/// Holds what the bridge knows: where it listens, who may come in, and which URLs it made up.
+#[derive(Default)]
+pub(crate) struct Bridge {
+    listening: RefCell<BTreeMap<u16, Vec<SocketAddr>>>,
+    sessions: Sessions,
+    capabilities: Capabilities,
+}
+
+impl Bridge {
+    /// Listens on the port of the settings, unless it does, and lets one more run in.
+    pub(crate) async fn open_session(&self, agent: &Rc<Agent>, recipe: &Rc<Recipe>) -> Result<Secret<String>, Failure> {
+        let port = recipe.settings.bridge.port_for(credmint_local_machine::own_uid());
+        if !self.listening.borrow().contains_key(&port) {
+            let addresses = listen::listen(agent, port).await?;
+            self.listening.borrow_mut().insert(port, addresses);
+        }
+        self.sessions.open(recipe)
+    }
+
+    /// Lists the addresses it listens on.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        self.listening.borrow().values().flatten().map(SocketAddr::to_string).collect()
+    }
+
+    /// Ends all sessions of an entry.
+    pub(crate) fn close(&self, recipe: &Recipe) {
+        self.sessions.close(recipe.key);
+        self.capabilities.close(recipe.key);
+    }
+}
+
+/// Makes 256 random bits, in base64url: a session token, or the secret part of a capability URL.
+fn random_token() -> Result<Secret<String>, Failure> {
+    let mut bits = Zeroizing::new([0; 32]);
+    let broken = |_| Failure::new(FailureKind::Internal, "the system gives no random bits");
+    SystemRandom::new().fill(&mut *bits).map_err(broken)?;
+    let mut text = Zeroizing::new(String::with_capacity(43));
+    BASE64_URL_SAFE_NO_PAD.encode_string(&*bits, &mut text);
+    Ok(Secret::from(text.as_str()))
+}
+
+#[cfg(test)]
+pub(crate) use target::tests::recipe as recipe_for_tests;

@@ -1,0 +1,65 @@
+//! The bridge's own answers: refusals that Terraform shows.
+//! A failure and the asking service come in, a status with a reason phrase goes out.
+//! Pure. Terraform prints the status line for modules; for providers it replaces 401 and 403, but not 428 (facts: measured).
+
+use bytes::Bytes;
+use credmint_vocabulary::{Failure, FailureKind, printable};
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::ext::ReasonPhrase;
+
+use super::target::Service;
+
+/// What the bridge sends: bytes of its own, or the upstream's stream.
+pub(super) type Body = UnsyncBoxBody<Bytes, hyper::Error>;
+
+/// Makes a body of bytes.
+pub(super) fn body(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// Says a failure where the person in front of Terraform sees it: in the reason phrase, and in the `errors` of the body.
+pub(super) fn failed(service: Service, failure: &Failure) -> Response<Body> {
+    let text = match &failure.hint {
+        Some(hint) => format!("{}; hint: {hint}", failure.what),
+        None => failure.what.clone(),
+    };
+    let mut response = Response::new(body(serde_json::json!({ "errors": [text] }).to_string()));
+    *response.status_mut() = status_of(service, failure.kind);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Ok(reason) = ReasonPhrase::try_from(phrase(&text).into_bytes()) {
+        response.extensions_mut().insert(reason);
+    }
+    response
+}
+
+fn status_of(service: Service, kind: FailureKind) -> StatusCode {
+    match (kind, service) {
+        (FailureKind::Unreachable, _) => StatusCode::BAD_GATEWAY,
+        (_, Service::Providers) => StatusCode::PRECONDITION_REQUIRED,
+        (_, Service::Modules) => StatusCode::UNAUTHORIZED,
+        (_, Service::Files) => StatusCode::FORBIDDEN,
+    }
+}
+
+/// Keeps what a status line may carry: printable ASCII on one line.
+fn phrase(text: &str) -> String {
+    printable(text, 300).chars().map(|c| if c.is_ascii() { c } else { '?' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_stands_in_the_reason_phrase() {
+        let failure = Failure::new(FailureKind::Refused, "session expired, é").hint("credmint login");
+        for (service, status) in [(Service::Modules, 401), (Service::Providers, 428), (Service::Files, 403)] {
+            let response = failed(service, &failure);
+            assert_eq!(response.status().as_u16(), status);
+            let reason = response.extensions().get::<ReasonPhrase>().expect("a reason");
+            assert_eq!(reason.as_bytes(), b"session expired, ?; hint: credmint login");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What the bridge changes in an answer: the URLs that Terraform will ask for without a token, and nothing else.
+//! An upstream's header or JSON answer comes in, the same with capability URLs goes out.
+//! Never touches checksums, signatures, keys or file names (Terraform refuses providers without a valid signature).
+
+use std::fmt;
+use std::rc::Rc;
+use std::time::Instant;
+
+use credmint_vocabulary::Failure;
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+use url::Url;
+
+use super::capability::Capabilities;
+use super::target::CAPABILITY;
+use crate::recipe::Recipe;
+
+/// Knows all that a rewritten URL is made of.
+pub(super) struct Rewriter<'a> {
+    /// Where capabilities are kept.
+    pub(super) capabilities: &'a Capabilities,
+    /// Whose credential.
+    pub(super) recipe: &'a Rc<Recipe>,
+    /// URL of the answer, in the upstream's words: relative URLs are relative to it.
+    pub(super) base: Url,
+    /// Host and port by which the client reached us.
+    pub(super) own: String,
+}
+
+impl Rewriter<'_> {
+    /// Rewrites the value of `X-Terraform-Get`: go-getter's address of an archive.
+    pub(super) fn archive(&self, address: &str) -> Result<String, Failure> {
+        let (url, inner) = split_inner_path(address);
+        match self.ours(url) {
+            Some(url) => self.capability(url, inner),
+            None => Ok(address.to_owned()),
+        }
+    }
+
+    /// Rewrites the three URLs of a provider package's description.
+    pub(super) fn package(&self, json: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+        let Ok(mut object) = serde_json::from_slice::<Object>(json) else { return Ok(None) };
+        for (key, value) in &mut object.0 {
+            if URLS.contains(&key.as_str())
+                && let Ok(url) = serde_json::from_str::<String>(value.get())
+                && let Some(url) = self.ours(&url)
+                && let Ok(new) = serde_json::value::to_raw_value(&self.capability(url, "")?)
+            {
+                *value = new;
+            }
+        }
+        Ok(serde_json::to_vec(&object).ok())
+    }
+
+    /// Gives a redirect's target in the bridge's words; `None` when it leads to another host.
+    pub(super) fn location(&self, location: &str) -> Option<String> {
+        let url = self.ours(location)?;
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        Some(format!("http://{}/{}{}{query}", self.own, self.recipe.hostname, url.path()))
+    }
+
+    /// Gives a URL that leads to the same host; `None` for other hosts and other schemes.
+    pub(super) fn ours(&self, reference: &str) -> Option<Url> {
+        let url = self.base.join(reference).ok()?;
+        let upstream = self.recipe.route().and_then(|route| route.host.upstream.as_deref()?.parse::<Url>().ok());
+        let same = |other: &Url| url.scheme() == other.scheme() && url.origin() == other.origin();
+        (same(&self.base) || upstream.is_some_and(|upstream| same(&upstream))).then_some(url)
+    }
+
+    fn capability(&self, mut url: Url, inner: &str) -> Result<String, Failure> {
+        let own_query = take_getter_parameters(&mut url);
+        let name = url.path_segments().and_then(Iterator::last).unwrap_or_default().to_owned();
+        // The user information would become Basic authentication at the client; the credential is ours to add.
+        let _ = (url.set_username(""), url.set_password(None));
+        let segment = self.capabilities.give(self.recipe, url, Instant::now())?;
+        let (own, host) = (&self.own, &self.recipe.hostname);
+        Ok(format!("http://{own}/{host}/{CAPABILITY}{}/{name}{inner}{own_query}", segment.expose()))
+    }
+}
+
+/// Splits go-getter's `//inner/path` from an address, and puts it behind the file name again.
+fn split_inner_path(address: &str) -> (&str, &str) {
+    let after_scheme = address.find("://").map_or(0, |at| at + 3);
+    let end = address.find('?').unwrap_or(address.len());
+    match address.get(after_scheme..end).and_then(|path| path.find("//")) {
+        Some(at) if end == address.len() => address.split_at(after_scheme + at),
+        _ => (address, ""),
+    }
+}
+
+/// Takes out of a query what go-getter reads itself; those stay with the client, the rest with the upstream.
+fn take_getter_parameters(url: &mut Url) -> String {
+    let (own, theirs): (Vec<_>, Vec<_>) =
+        url.query_pairs().into_owned().partition(|(key, _)| GETTER_PARAMETERS.contains(&key.as_str()));
+    if own.is_empty() {
+        return String::new();
+    }
+    let encode =
+        |pairs: &[(String, String)]| url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+    url.set_query((!theirs.is_empty()).then(|| encode(&theirs)).as_deref());
+    format!("?{}", encode(&own))
+}
+
+/// A JSON object whose values stay as they were written, in the order in which they stood.
+struct Object(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Object;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Object, M::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Object(pairs))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+const URLS: [&str; 3] = ["download_url", "shasums_url", "shasums_signature_url"];
+const GETTER_PARAMETERS: [&str; 3] = ["archive", "checksum", "filename"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::target::tests::recipe;
+
+    fn with<T>(test: impl Fn(&Rewriter<'_>) -> T) -> T {
+        let (recipe, capabilities) = (recipe(), Capabilities::default());
+        let base = Url::parse("https://registry.corp.example/v1/modules/a/b/c/1.0.0/download").expect("valid");
+        test(&Rewriter { capabilities: &capabilities, recipe: &recipe, base, own: "127.0.0.1:4000".into() })
+    }
+
+    fn shape(url: &str) -> String {
+        let (head, rest) = url.split_once("/.cap/").expect("a capability");
+        let (secret, tail) = rest.split_once('/').expect("a file name");
+        assert_eq!(secret.len(), 43, "256 bits");
+        format!("{head}/.cap/S/{tail}")
+    }
+
+    #[test]
+    fn an_archive_of_the_same_host_becomes_a_capability_with_its_extension() {
+        for address in [
+            "https://registry.corp.example/archives/n.zip",
+            "/archives/n.zip",
+            "../../../../../../archives/n.zip",
+            "https://127.0.0.1:8443/archives/n.zip",
+        ] {
+            let url = with(|r| r.archive(address)).expect("rewritten");
+            assert_eq!(shape(&url), "http://127.0.0.1:4000/registry.corp.example/.cap/S/n.zip", "{address}");
+        }
+    }
+
+    #[test]
+    fn go_getters_own_words_stay_with_the_client() {
+        let url = with(|r| r.archive("https://registry.corp.example/n?archive=zip&key=1")).expect("rewritten");
+        assert_eq!(shape(&url), "http://127.0.0.1:4000/registry.corp.example/.cap/S/n?archive=zip");
+        let url = with(|r| r.archive("https://registry.corp.example/n.tgz//modules/x")).expect("rewritten");
+        assert_eq!(shape(&url), "http://127.0.0.1:4000/registry.corp.example/.cap/S/n.tgz//modules/x");
+    }
+
+    #[test]
+    fn other_hosts_and_other_getters_are_left_alone() {
+        for address in [
+            "https://elsewhere.example/n.zip",
+            "git::https://registry.corp.example/n.git",
+            "s3::https://x/y",
+            "http://registry.corp.example/n.zip",
+            "https://registry.corp.example:444/n.zip",
+        ] {
+            assert_eq!(with(|r| r.archive(address)).expect("left"), address);
+        }
+    }
+
+    #[test]
+    fn a_package_keeps_everything_but_its_three_urls() {
+        let json = br#"{"z":1.50,"download_url":"/p.zip","shasums_url":"/S","shasums_signature_url":"https://o.example/s","shasum":"a\u0062","signing_keys":{"b":1,"a":2}}"#;
+        let out = with(|r| r.package(json)).expect("rewritten").expect("an object");
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert!(
+            text.starts_with(r#"{"z":1.50,"download_url":"http://127.0.0.1:4000/registry.corp.example/.cap/"#),
+            "{text}"
+        );
+        assert!(
+            text.ends_with(
+                r#""shasums_signature_url":"https://o.example/s","shasum":"a\u0062","signing_keys":{"b":1,"a":2}}"#
+            ),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_redirect_stays_inside_or_is_told_apart() {
+        assert_eq!(
+            with(|r| r.location("/v2/x?y=1")),
+            Some("http://127.0.0.1:4000/registry.corp.example/v2/x?y=1".into())
+        );
+        assert_eq!(with(|r| r.location("https://elsewhere.example/")), None);
+    }
+}

@@ -1,0 +1,124 @@
+//! What a request line means: which host, and whether a session or a capability gives the right to it.
+//! `/<hostname>/<upstream path>` or `/<hostname>/.cap/<secret>/<file name>` comes in, a target goes out.
+//! Pure. `protocol-spec/bridge-protocol.md`, Path layout.
+
+use credmint_vocabulary::Hostname;
+use http::Uri;
+
+/// Says what a path asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// An API of the host; the session token is in the header.
+    Api {
+        /// Host of the route.
+        hostname: Hostname,
+        /// Path and query at the upstream.
+        path_and_query: String,
+    },
+    /// A file; the right to it is in the path.
+    Capability {
+        /// Host of the route.
+        hostname: Hostname,
+        /// The secret segment.
+        segment: String,
+    },
+}
+
+/// Which of Terraform's clients is asking: they print different things of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Service {
+    /// Prints the status line as it is.
+    Modules,
+    /// Replaces the text of 401 and 403 by its own.
+    Providers,
+    /// Archives and the like: prints the status line.
+    Files,
+}
+
+impl Target {
+    /// Reads a request target; `None` when it names no host.
+    pub(super) fn of(uri: &Uri) -> Option<Self> {
+        let (host, rest) = uri.path().strip_prefix('/')?.split_once('/')?;
+        let hostname = Hostname::from_comparison_form(host).ok()?;
+        if let Some(capability) = rest.strip_prefix(CAPABILITY) {
+            let segment = capability.split('/').next().unwrap_or_default().to_owned();
+            return Some(Self::Capability { hostname, segment });
+        }
+        let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        Some(Self::Api { hostname, path_and_query: format!("/{rest}{query}") })
+    }
+
+    /// Gives the host.
+    pub(super) fn hostname(&self) -> &Hostname {
+        match self {
+            Self::Api { hostname, .. } | Self::Capability { hostname, .. } => hostname,
+        }
+    }
+
+    /// Tells which client asks, by the path that its service has.
+    pub(super) fn service(&self) -> Service {
+        match self {
+            Self::Capability { .. } => Service::Files,
+            Self::Api { path_and_query, .. } if has_segment(path_and_query, "providers") => Service::Providers,
+            Self::Api { .. } => Service::Modules,
+        }
+    }
+}
+
+fn has_segment(path: &str, segment: &str) -> bool {
+    path.split('?').next().unwrap_or(path).split('/').any(|part| part == segment)
+}
+
+/// Begins the path of a capability URL, after the hostname.
+pub(super) const CAPABILITY: &str = ".cap/";
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::recipe::Recipe;
+    use std::rc::Rc;
+
+    pub(crate) fn recipe() -> Rc<Recipe> {
+        let text = "[issuer.lab]\nkind = \"local-ca\"\ncommon_name = \"demo\"\n\
+                    [host.\"registry.corp.example\"]\nissuer = \"lab\"\nupstream = \"https://127.0.0.1:8443\"\n";
+        let settings = credmint_settings::read(&[("test".into(), text.into())]).expect("valid");
+        let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
+        Rc::new(Recipe::new(hostname, Rc::new(settings), Default::default()).expect("routed"))
+    }
+
+    fn target(uri: &str) -> Option<Target> {
+        Target::of(&uri.parse().expect("a URI"))
+    }
+
+    #[test]
+    fn an_api_path_keeps_its_query() {
+        let target = target("/registry.corp.example/v1/modules/a/b/c/versions?x=1").expect("a target");
+        assert_eq!(target.service(), Service::Modules);
+        let Target::Api { hostname, path_and_query } = target else { panic!("an API path") };
+        assert_eq!(
+            (hostname.as_str(), path_and_query.as_str()),
+            ("registry.corp.example", "/v1/modules/a/b/c/versions?x=1")
+        );
+    }
+
+    #[test]
+    fn providers_are_told_from_modules() {
+        assert_eq!(target("/a.example/v1/providers/x/y/versions").map(|t| t.service()), Some(Service::Providers));
+        assert_eq!(target("/a.example/v1/modules/x?y=/providers/").map(|t| t.service()), Some(Service::Modules));
+    }
+
+    #[test]
+    fn a_capability_is_one_segment() {
+        let Some(Target::Capability { segment, .. }) = target("/a.example/.cap/SECRET/network-1.0.0.zip") else {
+            panic!("a capability")
+        };
+        assert_eq!(segment, "SECRET");
+    }
+
+    #[test]
+    fn a_path_without_a_host_is_no_target() {
+        for uri in ["/", "/favicon.ico", "/HOST.example/v1/", "//v1/", "*"] {
+            assert!(target(uri).is_none(), "{uri}");
+        }
+    }
+}

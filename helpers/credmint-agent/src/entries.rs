@@ -1,0 +1,253 @@
+//! What the agent keeps: entries by key, the flights that make them, and the failures of the last seconds.
+//! A key comes in, a fresh entry, a flight to wait for, or nothing goes out.
+//! Pure memory: time is a parameter, nobody is asked.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use credmint_client_identity::ClientIdentity;
+use credmint_https::Upstream;
+use credmint_identities::Claims;
+use credmint_issuers::{BearerToken, Granted, Lease};
+use credmint_vocabulary::{Failure, Timestamp};
+use tokio::sync::watch;
+
+use crate::recipe::{EntryKey, Recipe};
+
+/// Holds one credential with all that is said about it.
+pub(crate) struct Entry {
+    /// How it was made, and is made again.
+    pub(crate) recipe: Rc<Recipe>,
+    /// The credential.
+    pub(crate) held: Held,
+    /// Name of the identity that had an answer, and its claims.
+    pub(crate) identity: Option<(String, Option<Claims>)>,
+    /// What was granted differently from what was asked.
+    pub(crate) notes: Vec<String>,
+    /// What has to be revoked when the entry is dropped.
+    pub(crate) lease: RefCell<Option<Lease>>,
+    /// When it was made.
+    pub(crate) made: Timestamp,
+    /// Where in the last third of its life it is renewed: 0 to 1, so that many agents do not ask at once.
+    pub(crate) jitter: f64,
+    /// When it was used last.
+    pub(crate) used: Cell<Timestamp>,
+    /// The bridge's connections that present this credential: one object with it.
+    pub(crate) upstream: RefCell<Option<Rc<Upstream>>>,
+}
+
+impl Entry {
+    /// Gives the end of its life; `None` for a token that does not say.
+    pub(crate) fn expires(&self) -> Option<Timestamp> {
+        match &self.held {
+            Held::Token(token) => token.expires,
+            Held::Identity(identity) => Some(identity.not_after()),
+        }
+    }
+
+    fn life(&self) -> Option<Duration> {
+        self.expires().map(|end| end.remaining(self.made))
+    }
+
+    /// Gives the life it must still have to be handed out: the route's minimum, or a third of a shorter life.
+    fn minimum_life(&self) -> Duration {
+        let wanted = self.recipe.route().and_then(|route| route.host.minimum_life).unwrap_or(DEFAULT_MINIMUM_LIFE);
+        self.life().map_or(wanted, |life| wanted.min(life / 3))
+    }
+
+    /// Tells whether it may be handed out without more ado. A token without an end is kept for five minutes.
+    pub(crate) fn is_fresh(&self, now: Timestamp) -> bool {
+        match self.expires() {
+            Some(end) => end.remaining(now) > self.minimum_life(),
+            None => now < self.made.plus(LIFE_OF_THE_ENDLESS),
+        }
+    }
+
+    /// Tells whether it is still accepted by the other side.
+    pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
+        self.expires().map_or_else(|| self.is_fresh(now), |end| end > now)
+    }
+
+    /// Says when it is renewed while in use: at two thirds of its life, plus jitter, never twice in half a minute.
+    pub(crate) fn renews(&self) -> Option<Timestamp> {
+        let life = self.life()?;
+        let jitter = (life / 12).mul_f64(self.jitter);
+        Some(self.made.plus((life * 2 / 3 + jitter).max(MINIMUM_INTERVAL)))
+    }
+
+    /// Tells whether somebody may hold the credential itself: then it is not revoked just because there is a newer one.
+    pub(crate) fn is_held_elsewhere(&self) -> bool {
+        matches!(self.held, Held::Token(_))
+    }
+
+    /// Tells whether somebody used it lately.
+    pub(crate) fn is_in_use(&self, now: Timestamp) -> bool {
+        now < self.used.get().plus(IN_USE)
+    }
+}
+
+/// Holds a credential; connections share an identity.
+pub(crate) enum Held {
+    /// A bearer token.
+    Token(BearerToken),
+    /// A private key with its certification path.
+    Identity(Arc<ClientIdentity>),
+}
+
+impl From<Granted> for Held {
+    fn from(granted: Granted) -> Self {
+        match granted {
+            Granted::Token(token) => Self::Token(token),
+            Granted::Identity(identity) => Self::Identity(Arc::from(identity)),
+        }
+    }
+}
+
+/// Gives what making an entry came to; shared by all who waited.
+pub(crate) type Outcome = Result<Rc<Entry>, Failure>;
+
+/// Waits for a flight of somebody else.
+pub(crate) type Landing = watch::Receiver<Option<Outcome>>;
+
+/// Keeps entries, flights and fresh failures.
+#[derive(Default)]
+pub(crate) struct Entries {
+    kept: RefCell<HashMap<EntryKey, Rc<Entry>>>,
+    flights: RefCell<HashMap<EntryKey, Landing>>,
+    failures: RefCell<HashMap<EntryKey, (Failure, Instant)>>,
+}
+
+impl Entries {
+    /// Finds an entry, fresh or not.
+    pub(crate) fn get(&self, key: EntryKey) -> Option<Rc<Entry>> {
+        self.kept.borrow().get(&key).cloned()
+    }
+
+    /// Lists all of them.
+    pub(crate) fn all(&self) -> Vec<Rc<Entry>> {
+        self.kept.borrow().values().cloned().collect()
+    }
+
+    /// Keeps an entry and gives back the one that it replaces.
+    pub(crate) fn put(&self, entry: &Rc<Entry>) -> Option<Rc<Entry>> {
+        self.failures.borrow_mut().remove(&entry.recipe.key);
+        self.kept.borrow_mut().insert(entry.recipe.key, Rc::clone(entry))
+    }
+
+    /// Takes an entry out.
+    pub(crate) fn remove(&self, key: EntryKey) -> Option<Rc<Entry>> {
+        self.failures.borrow_mut().remove(&key);
+        self.kept.borrow_mut().remove(&key)
+    }
+
+    /// Joins the flight of a key, or begins one: then the sender must be used.
+    pub(crate) fn join(&self, key: EntryKey) -> (Landing, Option<watch::Sender<Option<Outcome>>>) {
+        if let Some(landing) = self.flights.borrow().get(&key) {
+            return (landing.clone(), None);
+        }
+        let (sender, landing) = watch::channel(None);
+        self.flights.borrow_mut().insert(key, landing.clone());
+        (landing, Some(sender))
+    }
+
+    /// Ends the flight of a key; a failure is remembered for a moment, because one `init` asks five times.
+    pub(crate) fn land(&self, key: EntryKey, outcome: &Outcome, now: Instant, remember: Duration) {
+        self.flights.borrow_mut().remove(&key);
+        if let Err(failure) = outcome {
+            let mut failures = self.failures.borrow_mut();
+            failures.retain(|_, (_, until)| *until > now);
+            failures.insert(key, (failure.clone(), now + remember));
+        }
+    }
+
+    /// Finds a failure that is still remembered.
+    pub(crate) fn failure(&self, key: EntryKey, now: Instant) -> Option<Failure> {
+        self.failures.borrow().get(&key).filter(|(_, until)| *until > now).map(|(failure, _)| failure.clone())
+    }
+}
+
+/// What Terraform holds for a whole run should live at least this long.
+const DEFAULT_MINIMUM_LIFE: Duration = Duration::from_secs(10 * 60);
+/// How long a token that does not say its end is kept.
+const LIFE_OF_THE_ENDLESS: Duration = Duration::from_secs(5 * 60);
+/// Least time between two renewals.
+const MINIMUM_INTERVAL: Duration = Duration::from_secs(30);
+/// An entry counts as in use for this long after each use.
+const IN_USE: Duration = Duration::from_secs(30 * 60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::recipe_for_tests;
+    use credmint_vocabulary::{FailureKind, Secret};
+
+    fn entry(life: Option<u64>) -> Entry {
+        let made = Timestamp::from_unix(1_000_000);
+        let expires = life.map(|seconds| made.plus(Duration::from_secs(seconds)));
+        Entry {
+            recipe: recipe_for_tests(),
+            held: Held::Token(BearerToken { token: Secret::from("t"), expires }),
+            identity: None,
+            notes: Vec::new(),
+            lease: None.into(),
+            made,
+            jitter: 0.0,
+            used: made.into(),
+            upstream: None.into(),
+        }
+    }
+
+    fn after(seconds: u64) -> Timestamp {
+        Timestamp::from_unix(1_000_000).plus(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn nothing_is_handed_out_that_is_about_to_die_coder_22429() {
+        let hour = entry(Some(3600));
+        assert!(hour.is_fresh(after(2999)) && !hour.is_fresh(after(3000)), "ten minutes are the least");
+        let short = entry(Some(300));
+        assert!(short.is_fresh(after(199)) && !short.is_fresh(after(200)), "a third of a shorter life");
+    }
+
+    #[test]
+    fn the_last_good_value_is_kept_until_it_really_ends() {
+        let hour = entry(Some(3600));
+        assert!(hour.is_alive(after(3599)) && !hour.is_alive(after(3600)));
+    }
+
+    #[test]
+    fn a_token_without_an_end_is_kept_for_five_minutes() {
+        let endless = entry(None);
+        assert!(endless.is_fresh(after(299)) && !endless.is_alive(after(300)));
+    }
+
+    #[test]
+    fn renewal_comes_at_two_thirds_and_never_at_once() {
+        assert_eq!(entry(Some(3600)).renews(), Some(after(2400)));
+        assert_eq!(entry(Some(6)).renews(), Some(after(30)), "a minimum interval");
+        assert_eq!(entry(None).renews(), None);
+    }
+
+    #[test]
+    fn a_failure_is_remembered_for_a_moment_and_forgotten_with_success() {
+        let (entries, now) = (Entries::default(), Instant::now());
+        let key = recipe_for_tests().key;
+        let failure = Failure::new(FailureKind::Refused, "no");
+        entries.land(key, &Err(failure), now, Duration::from_secs(3));
+        assert!(entries.failure(key, now + Duration::from_secs(2)).is_some());
+        assert!(entries.failure(key, now + Duration::from_secs(3)).is_none());
+        assert!(entries.put(&Rc::new(entry(None))).is_none());
+        assert!(entries.failure(key, now).is_none());
+    }
+
+    #[test]
+    fn waiters_share_a_flight() {
+        let entries = Entries::default();
+        let key = recipe_for_tests().key;
+        assert!(entries.join(key).1.is_some());
+        assert!(entries.join(key).1.is_none());
+    }
+}

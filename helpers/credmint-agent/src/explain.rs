@@ -1,0 +1,104 @@
+//! Which route a host has, which identity has an answer, which issuer is asked: for `credmint explain`, dry.
+//! A host, settings and what the caller supplied come in, an explanation goes out.
+//! Asks nobody on the network: identities that would are named, not asked.
+
+use std::rc::Rc;
+
+use credmint_agent_protocol::{Explanation, Got, IdentityClaims, Reply};
+use credmint_identities::{Caller, SubjectToken};
+use credmint_local_machine::clock;
+use credmint_settings::{Deliver, Identity, Settings};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
+
+use crate::agent::Agent;
+use crate::recipe::Recipe;
+use crate::{failure, server, status};
+
+/// Explains what a `get` for this host would do.
+pub(crate) async fn explain(agent: &Agent, hostname: Hostname, settings: Rc<Settings>, caller: Caller) -> Explanation {
+    let Some(recipe) = Recipe::new(hostname, settings, caller) else { return Explanation::default() };
+    let Some(route) = recipe.route() else { return Explanation::default() };
+    let entry = agent.entries.get(recipe.key).filter(|entry| entry.is_fresh(clock::now()));
+    Explanation {
+        responsible: true,
+        identities: identities(agent, &recipe).await,
+        issuer: route.issuer_name.to_owned(),
+        issuer_words: credmint_issuers::describe(route.issuer),
+        deliver: word(route.host.deliver).to_owned(),
+        upstream: (route.host.deliver == Deliver::Bridge)
+            .then(|| route.host.upstream.clone().unwrap_or_else(|| format!("https://{}", recipe.hostname))),
+        entry: entry.map(|entry| status::of_entry(&entry)),
+    }
+}
+
+async fn identities(agent: &Agent, recipe: &Recipe) -> Vec<IdentityClaims> {
+    let mut all: Vec<IdentityClaims> = Vec::new();
+    for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
+        let chosen = all.iter().any(|identity| identity.state == "chosen");
+        let mut claims =
+            IdentityClaims { name: name.to_owned(), kind: kind(identity).to_owned(), ..Default::default() };
+        if chosen || !is_dry(identity) {
+            "not asked".clone_into(&mut claims.state);
+        } else {
+            ask(agent, recipe, (name, identity), &mut claims).await;
+        }
+        all.push(claims);
+    }
+    all
+}
+
+async fn ask(agent: &Agent, recipe: &Recipe, (name, identity): (&str, &Identity), claims: &mut IdentityClaims) {
+    let deadline = Deadline::after(std::time::Instant::now(), std::time::Duration::from_secs(5));
+    let (state, why) =
+        match credmint_identities::ask(identity, &recipe.caller, &agent.https, clock::now(), deadline).await {
+            Ok(Some(token)) => ("chosen", tell(&token, claims)),
+            Ok(None) => ("absent", Some(failure::absent(name, identity))),
+            Err(error) => ("failed", Some(error.to_string())),
+        };
+    state.clone_into(&mut claims.state);
+    claims.why = why;
+}
+
+/// Copies what may be shown of a token's claims; they are not verified, and say so.
+fn tell(token: &SubjectToken, to: &mut IdentityClaims) -> Option<String> {
+    let Some(claims) = &token.claims else { return Some("the token is opaque: its claims cannot be read".to_owned()) };
+    to.iss = claims.iss();
+    to.sub = claims.sub();
+    to.aud = claims.aud();
+    to.exp = claims.exp().map(|end| end.to_string());
+    None
+}
+
+/// Tells the identities that answer without a network and without running a program.
+fn is_dry(identity: &Identity) -> bool {
+    matches!(identity, Identity::Env { .. } | Identity::File { .. } | Identity::Kubernetes { .. })
+}
+
+fn kind(identity: &Identity) -> &'static str {
+    match identity {
+        Identity::Env { .. } => "env",
+        Identity::File { .. } => "file",
+        Identity::Kubernetes { .. } => "kubernetes",
+        Identity::Command(_) => "command",
+        Identity::ClientCredentials(_) => "client-credentials",
+        _ => "of a later version",
+    }
+}
+
+fn word(deliver: Deliver) -> &'static str {
+    match deliver {
+        Deliver::Bridge => "bridge",
+        Deliver::Token => "token",
+        Deliver::Inline => "inline",
+        _ => "of a later version",
+    }
+}
+
+/// Gives the trust anchor that a `local-ca` issuer signs with; public.
+pub(crate) fn anchor(agent: &Agent, got: &Got) -> Result<Reply, Failure> {
+    let (hostname, settings) = server::place(agent, got)?;
+    let none = || Failure::new(FailureKind::Settings, format!("the issuer of {hostname} is no local-ca"));
+    let route = settings.route(&hostname).ok_or_else(none)?;
+    let anchor = credmint_issuers::anchor(route.issuer_name, route.issuer, &agent.authorities, clock::now());
+    anchor.map(|certificate_pem| Reply::Anchor { certificate_pem }).ok_or_else(none)
+}

@@ -1,0 +1,117 @@
+//! The engine: from a recipe to an entry, by one flight a key.
+//! A recipe and a deadline come in, an entry or a failure goes out; waiters share the flight.
+//! Talks to the network only through `identities` and `issuers`. Design, decisions 3 to 5.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use credmint_identities::SubjectToken;
+use credmint_issuers::World;
+use credmint_local_machine::clock;
+use credmint_vocabulary::{Deadline, Failure};
+use tokio::sync::watch;
+use tokio::time::timeout_at;
+
+use crate::agent::Agent;
+use crate::entries::{Entry, Landing, Outcome};
+use crate::failure;
+use crate::recipe::Recipe;
+
+/// Gives a fresh entry; the last good one if no fresh one can be had and it is still accepted.
+pub(crate) async fn entry_of(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
+    let kept = agent.entries.get(recipe.key);
+    if let Some(entry) = kept.as_ref().filter(|entry| entry.is_fresh(clock::now())) {
+        entry.used.set(clock::now());
+        return Ok(Rc::clone(entry));
+    }
+    match (make(agent, recipe, deadline).await, kept) {
+        (Err(_), Some(entry)) if entry.is_alive(clock::now()) => Ok(entry),
+        (made, _) => made,
+    }
+}
+
+/// Makes an entry anew, or waits for who is making it.
+pub(crate) async fn make(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
+    if let Some(failure) = agent.entries.failure(recipe.key, Instant::now()) {
+        return Err(failure);
+    }
+    let (landing, sender) = agent.entries.join(recipe.key);
+    if let Some(sender) = sender {
+        tokio::task::spawn_local(fly(Rc::clone(agent), Rc::clone(recipe), sender));
+    }
+    wait(landing, recipe, deadline).await
+}
+
+async fn wait(mut landing: Landing, recipe: &Recipe, deadline: Deadline) -> Outcome {
+    let slow = || failure::too_slow(&recipe.hostname);
+    let landed = timeout_at(deadline.instant().into(), landing.wait_for(Option::is_some)).await;
+    match landed {
+        Ok(Ok(outcome)) => outcome.clone().unwrap_or_else(|| Err(slow())),
+        _ => Err(slow()),
+    }
+}
+
+/// Flies for all waiters, with a deadline of its own: the first may be gone when the last still waits.
+async fn fly(agent: Rc<Agent>, recipe: Rc<Recipe>, sender: watch::Sender<Option<Outcome>>) {
+    let deadline = Deadline::after(Instant::now(), WHOLE_FLIGHT);
+    let (outcome, remember) = match mint(&agent, &recipe, deadline).await {
+        Ok(entry) => (Ok(Rc::new(entry)), Duration::ZERO),
+        Err((failure, remember)) => (Err(failure), remember),
+    };
+    agent.entries.land(recipe.key, &outcome, Instant::now(), remember);
+    if let Ok(entry) = &outcome {
+        agent.keep(entry);
+    }
+    sender.send_replace(Some(outcome));
+}
+
+async fn mint(agent: &Agent, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<Entry, (Failure, Duration)> {
+    let short = |failure: Failure| (failure, REMEMBERED);
+    let route = recipe.route().ok_or_else(|| short(failure::no_route(&recipe.hostname)))?;
+    let subject = choose(agent, recipe, deadline).await.map_err(short)?;
+    let now = clock::now();
+    let world = World { https: &agent.https, caller: &recipe.caller, authorities: &agent.authorities, now, deadline };
+    let token = subject.as_ref().map(|(_, token)| token);
+    let grant = credmint_issuers::grant(route.issuer_name, route.issuer, token, &world)
+        .await
+        .map_err(|error| failure::of_grant(&recipe.hostname, route.issuer_name, &error))?;
+    Ok(Entry {
+        recipe: Rc::clone(recipe),
+        held: grant.credential.into(),
+        identity: subject.map(|(name, token)| (name, token.claims)),
+        notes: grant.notes,
+        lease: grant.lease.into(),
+        made: now,
+        jitter: jitter(),
+        used: clock::now().into(),
+        upstream: None.into(),
+    })
+}
+
+/// Asks the identities in order: absent means the next one, broken means a failure.
+async fn choose(agent: &Agent, recipe: &Recipe, deadline: Deadline) -> Result<Option<(String, SubjectToken)>, Failure> {
+    let mut asked = Vec::new();
+    for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
+        match credmint_identities::ask(identity, &recipe.caller, &agent.https, clock::now(), deadline).await {
+            Ok(Some(token)) => return Ok(Some((name.to_owned(), token))),
+            Ok(None) => asked.push(failure::absent(name, identity)),
+            Err(error) => return Err(failure::of_identity(&recipe.hostname, name, &error)),
+        }
+    }
+    if asked.is_empty() { Ok(None) } else { Err(failure::nobody(&recipe.hostname, &asked)) }
+}
+
+/// Gives a number between 0 and 1.
+fn jitter() -> f64 {
+    let mut byte = [0];
+    match SystemRandom::new().fill(&mut byte) {
+        Ok(()) => f64::from(byte[0]) / 255.0,
+        Err(_) => 0.5,
+    }
+}
+
+/// How long one flight may take in all.
+const WHOLE_FLIGHT: Duration = Duration::from_secs(10);
+/// How long a failure is remembered: one `init` asks up to five times, and a person who fixed it should not wait.
+const REMEMBERED: Duration = Duration::from_secs(3);

@@ -1,0 +1,111 @@
+//! A recipe is all that is needed to make an entry, and to make it again: hostname, settings, what the caller supplied.
+//! Settings and supplies come in, a recipe with its entry key goes out.
+//! Asks nobody. The key covers everything that could change the entry (design, decision 4).
+
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+use aws_lc_rs::digest::{Context, SHA256};
+use credmint_identities::Caller;
+use credmint_settings::{Route, Settings};
+use credmint_vocabulary::Hostname;
+
+/// Names an entry: SHA-256 over route, identities, issuer and what the caller supplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct EntryKey([u8; 32]);
+
+/// Tells how an entry is made.
+pub(crate) struct Recipe {
+    /// Host of the route.
+    pub(crate) hostname: Hostname,
+    /// Settings that the caller meant.
+    pub(crate) settings: Rc<Settings>,
+    /// What was read from the caller.
+    pub(crate) caller: Caller,
+    /// Key of the entry that it makes.
+    pub(crate) key: EntryKey,
+}
+
+impl Recipe {
+    /// Makes the recipe of a host; `None` when no route names it.
+    pub(crate) fn new(hostname: Hostname, settings: Rc<Settings>, caller: Caller) -> Option<Self> {
+        let key = key_of(&hostname, &settings.route(&hostname)?, &caller);
+        Some(Self { hostname, settings, caller, key })
+    }
+
+    /// Gives the route, which was there when the recipe was made.
+    pub(crate) fn route(&self) -> Option<Route<'_>> {
+        self.settings.route(&self.hostname)
+    }
+}
+
+fn key_of(hostname: &Hostname, route: &Route<'_>, caller: &Caller) -> EntryKey {
+    let mut digest = Digest(Context::new(&SHA256));
+    hostname.hash(&mut digest);
+    route.host.hash(&mut digest);
+    route.issuer_name.hash(&mut digest);
+    route.issuer.hash(&mut digest);
+    route.identities().for_each(|identity| identity.hash(&mut digest));
+    for (name, value) in &caller.environment {
+        name.hash(&mut digest);
+        value.expose().hash(&mut digest);
+    }
+    for (path, value) in &caller.files {
+        path.hash(&mut digest);
+        value.expose().hash(&mut digest);
+    }
+    let mut key = [0; 32];
+    key.iter_mut().zip(digest.0.finish().as_ref()).for_each(|(to, from)| *to = *from);
+    EntryKey(key)
+}
+
+/// Feeds what `derive(Hash)` visits to SHA-256, so that no field can be forgotten.
+struct Digest(Context);
+
+impl Hasher for Digest {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Never asked for: the digest itself is taken.
+    fn finish(&self) -> u64 {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use credmint_vocabulary::Secret;
+
+    fn recipe(settings: &str, token: &str) -> EntryKey {
+        let settings = credmint_settings::read(&[("test".into(), settings.into())]).expect("valid");
+        let mut caller = Caller::default();
+        caller.environment.insert("WORKLOAD_TOKEN".into(), Secret::from(token));
+        let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
+        Recipe::new(hostname, Rc::new(settings), caller).expect("routed").key
+    }
+
+    const SETTINGS: &str = r#"
+        [identity.job]
+        kind = "env"
+        variable = "WORKLOAD_TOKEN"
+        [issuer.pass]
+        kind = "oidc"
+        [host."registry.corp.example"]
+        identity = "job"
+        issuer = "pass"
+    "#;
+
+    #[test]
+    fn two_callers_never_share_an_entry() {
+        assert_eq!(recipe(SETTINGS, "alice"), recipe(SETTINGS, "alice"));
+        assert_ne!(recipe(SETTINGS, "alice"), recipe(SETTINGS, "bob"));
+    }
+
+    #[test]
+    fn an_option_of_the_issuer_changes_the_key() {
+        let other = SETTINGS.replace("kind = \"oidc\"", "kind = \"oidc\"\naudience = \"x\"");
+        assert_ne!(recipe(SETTINGS, "alice"), recipe(&other, "alice"));
+    }
+}

@@ -1,0 +1,71 @@
+//! What happens to entries while nobody asks: renewed while in use, dropped when over, revoked when dropped.
+//! The agent's entries come in; issuers are asked and told.
+//! Wakes at least every half minute and reads the wall clock anew, so that a sleeping laptop is noticed.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use credmint_local_machine::clock;
+use credmint_vocabulary::{Deadline, Timestamp};
+use tokio::time::{sleep, timeout};
+
+use crate::agent::Agent;
+use crate::entries::Entry;
+use crate::get;
+
+/// Runs for as long as the agent does.
+pub(crate) async fn run(agent: Rc<Agent>) {
+    loop {
+        tokio::select! {
+            () = sleep(LONGEST_SLEEP) => {}
+            () = agent.changed.notified() => {}
+        }
+        revoke_dropped(&agent).await;
+        agent.superseded.borrow_mut().retain(|entry| entry.is_alive(clock::now()));
+        for entry in agent.entries.all() {
+            look_after(&agent, &entry, clock::now());
+        }
+    }
+}
+
+/// Renews what is due and in use, drops what is over.
+fn look_after(agent: &Rc<Agent>, entry: &Rc<Entry>, now: Timestamp) {
+    if !entry.is_alive(now) {
+        if let Some(over) = agent.entries.remove(entry.recipe.key) {
+            agent.drop_entry(over);
+        }
+    } else if entry.is_in_use(now) && entry.renews().is_some_and(|due| due <= now) {
+        let (agent, recipe) = (Rc::clone(agent), Rc::clone(&entry.recipe));
+        let deadline = Deadline::after(Instant::now(), RENEWAL);
+        // A failure leaves the last good value in place; the next round tries again.
+        tokio::task::spawn_local(async move { get::make(&agent, &recipe, deadline).await.is_ok() });
+    }
+}
+
+/// Revokes what was dropped. What cannot be revoked ends by itself.
+async fn revoke_dropped(agent: &Agent) {
+    let dropped = agent.dropped.take();
+    let deadline = Deadline::after(Instant::now(), REVOCATION);
+    for entry in dropped {
+        let lease = entry.lease.take();
+        if let Some(lease) = lease {
+            let _ = credmint_issuers::revoke(lease, &agent.https, deadline).await;
+        }
+    }
+}
+
+/// Drops every entry and revokes what can be revoked in two seconds.
+pub(crate) async fn drop_everything(agent: &Agent) {
+    let kept = agent.entries.all().into_iter().filter_map(|entry| agent.entries.remove(entry.recipe.key));
+    agent.dropped.borrow_mut().extend(kept);
+    agent.dropped.borrow_mut().extend(agent.superseded.take());
+    // An agent for one request has just handed its token out: that is not ours to revoke any more.
+    if agent.bridge.is_none() {
+        agent.dropped.borrow_mut().retain(|entry| !entry.is_held_elsewhere());
+    }
+    let _ = timeout(REVOCATION, revoke_dropped(agent)).await;
+}
+
+const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+const RENEWAL: Duration = Duration::from_secs(10);
+const REVOCATION: Duration = Duration::from_secs(2);

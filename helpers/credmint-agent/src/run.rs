@@ -1,0 +1,126 @@
+//! The life of the process: harden, listen, serve, end.
+//! Options come in, an exit status goes out.
+//! Everything secret is wiped when the memory of [`Agent`] is dropped here.
+
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::Duration;
+
+use credmint_local_machine::{clock, hardening, report, socket_path};
+use credmint_vocabulary::{Failure, FailureKind};
+use tokio::io::{join, stdin, stdout};
+use tokio::task::LocalSet;
+use tokio::time::sleep;
+
+use crate::agent::Agent;
+use crate::listener::Listener;
+use crate::options::Options;
+use crate::{renewal, server};
+
+/// Runs until the work is done, somebody says stop, or nobody needs it any more.
+pub(crate) fn run(options: Options) -> ExitCode {
+    report::quiet_panics(PROGRAM);
+    let hardening = hardening::harden();
+    // The one TLS provider of the house; a second call would be a fault of ours, and is harmless.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let ended = match runtime {
+        Ok(runtime) => LocalSet::new().block_on(&runtime, live(options, hardening)),
+        Err(error) => Err(Failure::new(FailureKind::Internal, format!("no runtime: {error}"))),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => report::failure(PROGRAM, None, &failure),
+    }
+}
+
+async fn live(options: Options, hardening: Vec<String>) -> Result<(), Failure> {
+    if options.once { once(hardening).await } else { stay(&options, hardening).await }
+}
+
+/// Serves one request on standard input and output; nothing is kept.
+async fn once(hardening: Vec<String>) -> Result<(), Failure> {
+    let agent = Agent::new(true, hardening);
+    let mut stdio = join(stdin(), stdout());
+    let served = server::serve(&agent, &mut stdio).await;
+    renewal::drop_everything(&agent).await;
+    served.map_err(|error| Failure::new(FailureKind::Usage, format!("standard input: {error}")))
+}
+
+/// Serves the private socket until there is nothing to keep.
+async fn stay(options: &Options, hardening: Vec<String>) -> Result<(), Failure> {
+    let path = match &options.socket {
+        Some(path) => path.clone(),
+        None => socket_path().map_err(|error| unable(&error).hint(error.hint()))?,
+    };
+    #[cfg(unix)]
+    if !options.foreground {
+        credmint_local_machine::detach().map_err(|error| unable(&error))?;
+    }
+    let Some(listener) = Listener::on(&path).map_err(|error| unable(&error))? else { return Ok(()) };
+    let agent = Agent::new(false, hardening);
+    let renewals = tokio::task::spawn_local(renewal::run(Rc::clone(&agent)));
+    tokio::select! {
+        () = accept(&agent, &listener) => {}
+        () = agent.stop.notified() => {}
+        () = told_to_end() => {}
+        () = idle(&agent) => {}
+    }
+    listener.withdraw(&path);
+    renewals.abort();
+    renewal::drop_everything(&agent).await;
+    Ok(())
+}
+
+fn unable(error: &dyn std::error::Error) -> Failure {
+    Failure::new(FailureKind::Settings, error.to_string()).hint("credmint status")
+}
+
+async fn accept(agent: &Rc<Agent>, listener: &Listener) {
+    loop {
+        match listener.accept().await {
+            Ok(mut stream) => {
+                let agent = Rc::clone(agent);
+                // An error means that the caller went away: there is nobody to tell.
+                tokio::task::spawn_local(async move { server::serve(&agent, &mut stream).await.is_ok() });
+            }
+            // Somebody else's process, or out of file descriptors: others still come.
+            Err(_) => sleep(Duration::from_millis(20)).await,
+        }
+    }
+}
+
+/// Waits for SIGTERM, SIGINT or SIGHUP.
+#[cfg(unix)]
+async fn told_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let wait = async |kind| match signal(kind) {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(_) => std::future::pending().await,
+    };
+    tokio::select! {
+        () = wait(SignalKind::terminate()) => {}
+        () = wait(SignalKind::interrupt()) => {}
+        () = wait(SignalKind::hangup()) => {}
+    }
+}
+
+/// Waits for Ctrl-C or the end of the session.
+#[cfg(not(unix))]
+async fn told_to_end() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// Waits until nothing has been in use for as long as the settings say. The wall clock counts sleep of the machine, too.
+async fn idle(agent: &Agent) {
+    loop {
+        sleep(Duration::from_secs(10).min(agent.idle_exit.get())).await;
+        if clock::now() >= agent.asked.get().plus(agent.idle_exit.get()) {
+            return;
+        }
+    }
+}
+
+const PROGRAM: &str = "credmint-agent";

@@ -1,0 +1,186 @@
+//! One connection, one request: what is asked, what is needed from the caller, what is answered.
+//! A stream to a caller comes in; everything that the caller may know goes out over it.
+//! Trusts nothing of the caller but what the kernel says of it (checked before this).
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use credmint_agent_protocol::{Ask, Got, Need, Reply, Request, Supply, VERSION};
+use credmint_identities::Caller;
+use credmint_local_machine::clock;
+use credmint_settings::{CallerReads, Settings};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
+use tokio::time::timeout;
+
+use crate::agent::Agent;
+use crate::connection::{ConnectionError, Stream, receive, send};
+use crate::recipe::Recipe;
+use crate::{answers, explain, get, status};
+
+/// Serves the one request of a connection.
+pub(crate) async fn serve(agent: &Rc<Agent>, stream: &mut dyn Stream) -> Result<(), ConnectionError> {
+    let Ok(request) = timeout(FIRST_FRAME, receive::<Request>(stream)).await else { return Ok(()) };
+    let request = request?;
+    agent.asked.set(clock::now());
+    let reply = if request.version == VERSION {
+        match dispatch(agent, stream, request.ask).await {
+            Ok(reply) => reply,
+            Err(Ended::Failed(failure)) => answers::failed(&failure),
+            Err(Ended::Gone(error)) => return Err(error),
+        }
+    } else {
+        answers::failed(&other_version(request.version))
+    };
+    send(stream, &reply).await
+}
+
+/// Why a request ends without its answer.
+pub(crate) enum Ended {
+    /// The caller is told why.
+    Failed(Failure),
+    /// There is nobody to tell.
+    Gone(ConnectionError),
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<ConnectionError> for Ended {
+    fn from(error: ConnectionError) -> Self {
+        Self::Gone(error)
+    }
+}
+
+async fn dispatch(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Result<Reply, Ended> {
+    match ask {
+        Ask::Get(got) => credential(agent, stream, &got).await,
+        Ask::Store { got, .. } => Err(nothing_is_stored(agent, &got)?.into()),
+        Ask::Forget(got) => forget(agent, stream, &got).await,
+        Ask::Explain(got) => {
+            let (hostname, settings) = place(agent, &got)?;
+            let caller = caller_of(stream, reads_of(&settings, &hostname)).await?;
+            Ok(Reply::Explanation(explain::explain(agent, hostname, settings, caller).await))
+        }
+        Ask::Anchor(got) => Ok(explain::anchor(agent, &got)?),
+        Ask::Status { settings } => {
+            let settings = agent.settings.from_files(settings.as_deref()).unwrap_or_default();
+            let caller = caller_of(stream, all_reads_of(&settings)).await?;
+            Ok(Reply::Status(status::status(agent, &settings, &caller)))
+        }
+        Ask::Stop => {
+            agent.stop.notify_one();
+            Ok(Reply::Done)
+        }
+        _ => Err(Failure::new(FailureKind::Usage, "the agent does not know this request").hint(RESTART).into()),
+    }
+}
+
+async fn credential(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result<Reply, Ended> {
+    let deadline = deadline_of(got);
+    let Some(recipe) = recipe_of(agent, stream, got).await? else { return Ok(Reply::None) };
+    let entry = get::entry_of(agent, &Rc::new(recipe), deadline).await?;
+    Ok(Reply::Credential(answers::deliver(agent, &entry).await?))
+}
+
+async fn forget(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result<Reply, Ended> {
+    if let Some(recipe) = recipe_of(agent, stream, got).await? {
+        if let Some(bridge) = &agent.bridge {
+            bridge.close(&recipe);
+        }
+        if let Some(entry) = agent.entries.remove(recipe.key) {
+            agent.drop_entry(entry);
+        }
+    }
+    Ok(Reply::Done)
+}
+
+fn nothing_is_stored(agent: &Agent, got: &Got) -> Result<Failure, Failure> {
+    let (hostname, settings) = place(agent, got)?;
+    let (what, hint) = match settings.route(&hostname) {
+        Some(route) => (
+            format!("nothing is stored for {hostname}: its credentials come from issuer {}", route.issuer_name),
+            format!("credmint explain {hostname}"),
+        ),
+        None => (format!("nothing is stored for {hostname}: no route names it"), format!("credmint setup {hostname}")),
+    };
+    Ok(Failure::new(FailureKind::Refused, what).hint(hint))
+}
+
+/// Finds the host and the settings that a request is about.
+pub(crate) fn place(agent: &Agent, got: &Got) -> Result<(Hostname, Rc<Settings>), Failure> {
+    let hostname = Hostname::from_comparison_form(&got.hostname)
+        .map_err(|error| Failure::new(FailureKind::Usage, format!("not a hostname: {error}")))?;
+    let settings = agent.settings.of(got)?;
+    agent.idle_exit.set(settings.agent.idle_exit);
+    Ok((hostname, settings))
+}
+
+async fn recipe_of(agent: &Agent, stream: &mut dyn Stream, got: &Got) -> Result<Option<Recipe>, Ended> {
+    let (hostname, settings) = place(agent, got)?;
+    if settings.route(&hostname).is_none() {
+        return Ok(None);
+    }
+    let caller = caller_of(stream, reads_of(&settings, &hostname)).await?;
+    Ok(Recipe::new(hostname, settings, caller))
+}
+
+fn reads_of(settings: &Settings, hostname: &Hostname) -> CallerReads {
+    settings.route(hostname).map(|route| credmint_identities::caller_reads(&route)).unwrap_or_default()
+}
+
+fn all_reads_of(settings: &Settings) -> CallerReads {
+    let mut all = CallerReads::default();
+    for hostname in settings.hosts.keys() {
+        let reads = reads_of(settings, hostname);
+        all.environment.extend(reads.environment);
+        all.files.extend(reads.files);
+    }
+    all
+}
+
+/// Asks the caller for what a route reads from it, and for nothing else.
+async fn caller_of(stream: &mut dyn Stream, reads: CallerReads) -> Result<Caller, ConnectionError> {
+    if reads == CallerReads::default() {
+        return Ok(Caller::default());
+    }
+    let need = Need {
+        environment: reads.environment.into_iter().collect(),
+        files: reads.files.iter().map(|path| path.display().to_string()).collect(),
+    };
+    send(stream, &Reply::Need(need)).await?;
+    let gone = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
+    let supply = timeout(FIRST_FRAME, receive::<Supply>(stream)).await.map_err(gone)??;
+    Ok(supplied(supply))
+}
+
+fn supplied(supply: Supply) -> Caller {
+    let mut caller = Caller::default();
+    caller.environment = supply.environment.into_iter().map(|(name, value)| (name, value.into_secret())).collect();
+    caller.files = supply.files.into_iter().map(|(path, value)| (path.into(), value.into_secret())).collect();
+    caller.unreadable =
+        supply.unreadable.into_iter().map(|(path, why)| (path.into(), why)).collect::<BTreeMap<PathBuf, String>>();
+    caller
+}
+
+/// Gives the caller's deadline, never more than our own.
+fn deadline_of(got: &Got) -> Deadline {
+    let own = Duration::from_secs(10);
+    let theirs = if got.deadline_ms == 0 { own } else { Duration::from_millis(got.deadline_ms) };
+    Deadline::after(Instant::now(), own.min(theirs).saturating_sub(TIME_TO_ANSWER))
+}
+
+fn other_version(version: u32) -> Failure {
+    let what = format!("the agent speaks version {VERSION} of the agent protocol, the caller version {version}");
+    Failure::new(FailureKind::Usage, what).hint(RESTART)
+}
+
+const RESTART: &str = "credmint agent stop, then run the command again: it starts the agent of its own version";
+/// How long a caller may take to say what it wants.
+const FIRST_FRAME: Duration = Duration::from_secs(5);
+/// What is left of the caller's deadline to hand the answer over.
+const TIME_TO_ANSWER: Duration = Duration::from_millis(100);

@@ -1,0 +1,74 @@
+//! How the agent is, for `credmint status`: names and times, never secrets.
+//! The agent's entries come in, a status for one caller goes out.
+//! Shows an entry only to a caller that can name the identity behind it (design, decision 4).
+
+use std::rc::Rc;
+
+use credmint_agent_protocol::{EntryStatus, Status};
+use credmint_identities::{Caller, Claims};
+use credmint_local_machine::clock;
+use credmint_settings::Settings;
+
+use crate::agent::Agent;
+use crate::entries::{Entry, Held};
+use crate::recipe::{EntryKey, Recipe};
+
+/// Tells one caller how the agent is.
+pub(crate) fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) -> Status {
+    let keys: Vec<EntryKey> = settings
+        .hosts
+        .keys()
+        .filter_map(|host| Recipe::new(host.clone(), Rc::clone(settings), caller_for(settings, host, caller)))
+        .map(|recipe| recipe.key)
+        .collect();
+    let (own, others): (Vec<_>, Vec<_>) =
+        agent.entries.all().into_iter().partition(|entry| keys.contains(&entry.recipe.key));
+    let mut entries: Vec<EntryStatus> = own.iter().map(|entry| of_entry(entry)).collect();
+    entries.sort_by(|a, b| a.hostname.cmp(&b.hostname));
+    Status {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        started: agent.started.to_string(),
+        hardening: agent.hardening.clone(),
+        bridge: agent.bridge.as_ref().map(crate::bridge::Bridge::addresses).unwrap_or_default(),
+        entries,
+        other_entries: others.len(),
+    }
+}
+
+/// Keeps of what a caller supplied for all routes just what one route reads, as `get` would have it.
+fn caller_for(settings: &Settings, host: &credmint_vocabulary::Hostname, caller: &Caller) -> Caller {
+    let reads = settings.route(host).map(|route| credmint_identities::caller_reads(&route)).unwrap_or_default();
+    let mut own = Caller::default();
+    for (name, value) in caller.environment.iter().filter(|(name, _)| reads.environment.contains(*name)) {
+        own.environment.insert(name.clone(), value.expose().as_str().into());
+    }
+    for (path, value) in caller.files.iter().filter(|(path, _)| reads.files.contains(*path)) {
+        own.files.insert(path.clone(), value.expose().as_str().into());
+    }
+    own
+}
+
+/// Describes one entry without what it holds.
+pub(crate) fn of_entry(entry: &Entry) -> EntryStatus {
+    let (kind, subject, serial) = match &entry.held {
+        Held::Identity(identity) => {
+            ("certificate", Some(identity.subject().to_owned()), Some(identity.serial().to_owned()))
+        }
+        _ => ("token", None, None),
+    };
+    let claims = entry.identity.as_ref().and_then(|(_, claims)| claims.as_ref());
+    EntryStatus {
+        hostname: entry.recipe.hostname.to_string(),
+        identity: entry.identity.as_ref().map(|(name, _)| name.clone()).unwrap_or_default(),
+        subject: claims.and_then(Claims::sub),
+        issuer: entry.recipe.route().map(|route| route.issuer_name.to_owned()).unwrap_or_default(),
+        kind: kind.to_owned(),
+        certificate_subject: subject,
+        serial,
+        expires: entry.expires().map(|end| end.to_string()),
+        remaining_seconds: entry.expires().map(|end| end.remaining(clock::now()).as_secs()),
+        renews: entry.renews().map(|due| due.to_string()),
+        notes: entry.notes.clone(),
+    }
+}

@@ -43,6 +43,7 @@ pub struct Grant {
 
 /// Holds a credential of one of two kinds.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one of them an entry, and it moves twice in its life")]
 pub enum Granted {
     /// A bearer token.
     Token(BearerToken),

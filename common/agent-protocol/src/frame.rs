@@ -67,6 +67,10 @@ pub fn decode_length(head: [u8; 4]) -> Result<usize, FrameError> {
 /// # Errors
 /// [`FrameError::Malformed`], with a position and no content.
 pub fn decode<M: DeserializeOwned>(json: &[u8]) -> Result<M, FrameError> {
+    // A list in the order of a struct's fields would do for serde; the protocol has objects only.
+    if json.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        return Err(FrameError::Malformed { line: 1, column: 0 });
+    }
     serde_json::from_slice(json).map_err(|e| malformed(&e))
 }
 

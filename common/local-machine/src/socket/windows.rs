@@ -1,6 +1,6 @@
 //! A named pipe in place of the socket: only its owner may open it.
 //! The pipe's name comes in, a connection or a listener goes out; the first instance of the name is the one agent.
-//! Reads happen on a thread of their own, because a pipe knows no timeout. `protocol-spec/agent-protocol.md`, Windows.
+//! Reads happen on a thread of their own, because a pipe knows no timeout. `protocol-spec/agent-protocol.md`, Security.
 
 use std::io::{self, Read, Write};
 use std::path::Path;

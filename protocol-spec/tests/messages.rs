@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use boon::{Compiler, SchemaIndex, Schemas};
+use credmint_protocol_spec::vectors;
 use serde_json::Value;
 
 const SCHEMAS: [&str; 6] = ["request", "supply", "reply", "status", "explanation", "credentials-object"];
@@ -30,6 +31,26 @@ fn the_examples_in_the_document_are_valid() {
         }
     }
     assert!(asked >= 1 && replied >= 8, "only {asked} requests and {replied} replies were found as examples");
+}
+
+/// The code is held against the same vectors (`common/agent-protocol/tests/vectors.rs`), so code and schemas agree.
+#[test]
+fn the_schemas_and_the_vectors_of_the_agent_protocol_agree() {
+    let (mut accepted, mut wrong) = (0, Vec::new());
+    for vector in vectors("agent-protocol").expect("vectors") {
+        let expect = vector.header("expect").unwrap_or_default();
+        let Some(layer) = ["request", "supply", "reply"].into_iter().find(|layer| expect.ends_with(layer)) else {
+            continue;
+        };
+        let json = vector.body.get(4..).unwrap_or_default();
+        let valid = serde_json::from_slice(json).is_ok_and(|value| is_valid(&compile(layer), &value));
+        accepted += usize::from(valid);
+        if valid == expect.starts_with("malformed") {
+            wrong.push(vector.name);
+        }
+    }
+    assert!(wrong.is_empty(), "the schemas and these vectors disagree: {wrong:?}");
+    assert!(accepted > 10, "only {accepted} messages among the vectors");
 }
 
 #[test]

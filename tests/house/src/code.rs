@@ -65,6 +65,32 @@ pub fn defined_names(text: &str) -> Vec<(usize, String)> {
     found
 }
 
+/// Lists the files that the `#[cfg(test)] mod x;` lines of a file may mean.
+#[must_use]
+pub fn test_modules(path: &str, text: &str) -> Vec<String> {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let stem = path.trim_end_matches(".rs");
+    let mut found = Vec::new();
+    let mut in_test = false;
+    for line in text.lines().map(str::trim) {
+        if line.starts_with("#[") || line.starts_with("//") {
+            in_test |= line.starts_with("#[cfg(") && line.contains("test");
+            continue;
+        }
+        if let Some(name) = line.split("mod ").nth(1).and_then(|rest| rest.strip_suffix(';'))
+            && in_test
+        {
+            found.extend([
+                format!("{folder}/{name}.rs"),
+                format!("{folder}/{name}/mod.rs"),
+                format!("{stem}/{name}.rs"),
+            ]);
+        }
+        in_test = false;
+    }
+    found
+}
+
 /// Splits `CamelCase` and `snake_case` into lower-case words.
 #[must_use]
 pub fn words(name: &str) -> Vec<String> {
@@ -120,6 +146,13 @@ mod tests {
     fn tests_at_the_end_are_not_code() {
         assert_eq!(without_tests("fn a() {}\n\n#[cfg(test)]\nmod tests {\n}\n"), "fn a() {}\n\n");
         assert_eq!(without_tests("#[cfg(test)]\nuse x;\nfn a() {}\n"), "#[cfg(test)]\nuse x;\nfn a() {}\n");
+    }
+
+    #[test]
+    fn a_module_that_only_tests_see_is_tests() {
+        let text = "mod a;\n#[cfg(test)]\npub(crate) mod golden;\n";
+        assert_eq!(test_modules("x/src/main.rs", text).first().map(String::as_str), Some("x/src/golden.rs"));
+        assert_eq!(test_modules("x/src/main.rs", text).len(), 3);
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub struct File {
     pub path: String,
     /// Content.
     pub text: String,
+    /// Whether all of it is tests: it lies in a folder of tests, or a `#[cfg(test)] mod` leads to it.
+    pub is_test: bool,
 }
 
 impl File {
@@ -33,12 +35,6 @@ impl File {
     #[must_use]
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
-    }
-
-    /// Tells whether all of the file is tests.
-    #[must_use]
-    pub fn is_test(&self) -> bool {
-        self.path.contains("/tests/") || self.path.starts_with("tests/") || self.name().ends_with("tests.rs")
     }
 
     /// Tells whether the file lies in one of the folders.
@@ -53,6 +49,10 @@ impl File {
 pub fn files() -> Vec<File> {
     let mut found = Vec::new();
     walk(&root(), "", &mut found);
+    let tests: Vec<String> = found.iter().flat_map(|f| code::test_modules(&f.path, &f.text)).collect();
+    for file in &mut found {
+        file.is_test = format!("/{}", file.path).contains("/tests/") || tests.contains(&file.path);
+    }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     assert!(found.len() > 50, "the repository has only {} files: the walk is broken", found.len());
     found
@@ -85,7 +85,7 @@ fn walk(top: &Path, folder: &str, found: &mut Vec<File>) {
         } else if kind.is_file()
             && let Ok(text) = std::fs::read_to_string(entry.path())
         {
-            found.push(File { path, text });
+            found.push(File { path, text, is_test: false });
         }
     }
 }

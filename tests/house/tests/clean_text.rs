@@ -7,8 +7,13 @@ use credmint_house::{File, files, nothing};
 const NOTES: [&str; 4] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X"), concat!("To be ", "written.")];
 
 /// Paths that exist on the machine of whoever wrote the file.
-const MACHINE: [&str; 4] =
-    [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/Us", "ers/"), concat!("C:\\Us", "ers\\")];
+const MACHINE: [&str; 5] = [
+    concat!("../sha", "red"),
+    concat!("/wo", "rk/"),
+    concat!("/ro", "ot/"),
+    concat!("/Us", "ers/"),
+    concat!("C:\\Us", "ers\\"),
+];
 
 /// Package registries: which one is used is the business of the machine, not of the repository.
 const REGISTRIES: [&str; 6] = [

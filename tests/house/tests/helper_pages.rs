@@ -59,6 +59,21 @@ fn links_between_pages_lead_somewhere() {
     nothing("a link leads nowhere", &found);
 }
 
+#[test]
+fn the_map_leads_to_rooms_and_files_that_are_there() {
+    let files = files();
+    let front = files.iter().find(|f| f.path == "README.md").map_or("", |f| f.text.as_str());
+    let mut found = Vec::new();
+    for row in front.lines().filter(|line| line.starts_with("| ") && line.contains("`src/")) {
+        let rooms = links(row);
+        let paths = row.split('`').skip(1).step_by(2).filter(|word| word.starts_with("src/"));
+        let there = |path: &str| rooms.iter().any(|room| credmint_house::root().join(room).join(path).exists());
+        found.extend(paths.filter(|path| !there(path)).map(|path| format!("{path}: in none of {rooms:?}")));
+    }
+    assert!(front.contains("`src/main.rs`"), "README.md has no map");
+    nothing("the map leads to a file that is not there", &found);
+}
+
 /// Lists the targets of `[text](target)`.
 fn links(text: &str) -> Vec<&str> {
     text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).filter(|link| !link.contains(' ')).collect()

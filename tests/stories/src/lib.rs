@@ -72,17 +72,19 @@ pub struct User {
 }
 
 impl User {
-    /// Moves in; nothing is configured.
+    /// Moves in; nothing is configured but a port for the bridge that nobody else has.
     #[must_use]
     pub fn move_in() -> Self {
         let home = Home::new();
-        let work = Terraform::write_configuration(&home, "work");
-        Self { home, canary: Canary::new(), port: free_port(), work }
+        let (work, port) = (Terraform::write_configuration(&home, "work"), free_port());
+        // The usual port follows from the user's number; stories that run side by side share that.
+        home.write(".config/credmint/config.d/bridge.toml", format!("[bridge]\nport = {port}\n"));
+        Self { home, canary: Canary::new(), port, work }
     }
 
-    /// Writes the settings, with the port of the bridge.
+    /// Writes the settings.
     pub fn settings(&self, text: &str) {
-        self.home.write_settings(&format!("[bridge]\nport = {}\n\n{text}", self.port));
+        self.home.write_settings(text);
     }
 
     /// Runs `credmint` and expects it to succeed.

@@ -90,13 +90,16 @@ fn errors(body: &[u8]) -> Vec<String> {
 
 /// Joins the server's words, cut and without what looks like a credential.
 fn words(errors: &[String]) -> String {
-    let words: Vec<_> = errors.iter().take(3).map(|error| quotable(error)).filter(|word| !word.is_empty()).collect();
-    words.join("; ")
+    let plain =
+        |error: &String| quotable(error.trim_start_matches("1 error occurred:").trim().trim_start_matches("* "));
+    errors.iter().take(3).map(plain).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 fn refused(who: String, status: u16, body: &[u8]) -> GrantError {
     let errors = errors(body);
-    GrantError::Refused { who, status, class: VaultRefusal::of(status, &errors), reason: words(&errors) }
+    let class = VaultRefusal::of(status, &errors);
+    let reason = Some(words(&errors)).filter(|reason| reason != class.words()).unwrap_or_default();
+    GrantError::Refused { who, status, class, reason }
 }
 
 fn failing(who: String, status: u16, body: &[u8]) -> GrantError {
@@ -120,7 +123,11 @@ fn target(answer: &Answer) -> Option<String> {
 }
 
 /// Makes the server's warnings fit to be shown.
+///
+/// One kind is left out: that it took a name from the request and not from the parameter of the same value. We send both,
+/// and whether the certificate has the name is seen in the certificate.
 pub(crate) fn told(who: &str, warnings: Option<&[String]>) -> Vec<String> {
-    let warnings = warnings.unwrap_or_default();
-    warnings.iter().take(10).map(|warning| format!("{who} warns: {}", quotable(warning))).collect()
+    let expected = |warning: &&String| warning.contains("was provided but the role is set with \"use_csr_");
+    let warnings = warnings.unwrap_or_default().iter().filter(|warning| !expected(warning));
+    warnings.take(10).map(|warning| format!("{who} warns: {}", quotable(warning))).collect()
 }

@@ -121,10 +121,19 @@ async fn send(
     check_path("auth mount", mount)?;
     let line = Line::new(server, world.https, world.now, world.deadline);
     let answer = line.send(Call::post(format!("auth/{mount}/login"), body), None).await?;
-    let reply = Reply::judge(&server.who, answer, line.now())?;
+    let reply = Reply::judge(&server.who, answer, line.now()).map_err(at_login)?;
     let answered: Answered = reply.read()?;
     let auth = answered.auth.ok_or_else(|| reply.malformed("a login answer without `auth`"))?;
     session(&server.who, auth, answered.warnings.as_deref(), &line)
+}
+
+fn at_login(error: GrantError) -> GrantError {
+    match error {
+        GrantError::Refused { who, status, class, reason } => {
+            GrantError::Refused { who, status, class: class.at_login(), reason }
+        }
+        other => other,
+    }
 }
 
 fn session(who: &str, auth: Auth, warnings: Option<&[String]>, line: &Line<'_>) -> Result<Session, GrantError> {

@@ -28,6 +28,8 @@ pub enum VaultRefusal {
     CommonName,
     /// Nothing is at this path: mount, namespace or secret.
     NotFound,
+    /// A login path that does not exist, or is closed to this caller.
+    AuthMount,
     /// The namespace does not exist.
     Namespace,
     /// The token is not valid, or its policies do not allow this.
@@ -39,29 +41,29 @@ pub enum VaultRefusal {
 /// What stands in the texts, in lower case; the first match counts.
 const TEXTS: &[(&[&str], VaultRefusal)] = &[
     (&["namespace not found", "no namespace"], VaultRefusal::Namespace),
+    (
+        &["malformed jwt", "compact jws", "not a jwt", "unable to parse", "error parsing token"],
+        VaultRefusal::MalformedToken,
+    ),
     (&["audience", "(aud)"], VaultRefusal::Audience),
     (
         &["expired", "not valid yet", "not yet valid", "used before issued", "(exp)", "(nbf)", "(iat)"],
         VaultRefusal::Time,
     ),
-    (
-        &["invalid issuer", "(iss)", "no known key", "failed to verify id token signature", "signature"],
-        VaultRefusal::Issuer,
-    ),
+    (&["invalid issuer", "(iss)", "no known key", "token signature"], VaultRefusal::Issuer),
     (&["claim"], VaultRefusal::Claim),
-    (
-        &["malformed", "compact jws", "not a jwt", "square/go-jose", "parsing", "unable to parse"],
-        VaultRefusal::MalformedToken,
-    ),
-    (
-        &["unknown role", "invalid role name", "role could not be found", "could not be found", "missing role"],
-        VaultRefusal::Role,
-    ),
+    (&["unknown role", "invalid role name", "could not be found", "missing role"], VaultRefusal::Role),
     (&["secret id", "secret_id", "role id", "role_id", "client certificate", "no chain matching"], VaultRefusal::Login),
     (&["common_name field is required", "common name is required", "no common name"], VaultRefusal::CommonName),
-    (&["key type", "key of type", "key bits", "minimum", "key_type", "role requires"], VaultRefusal::Key),
+    (&["key type", "keys of type", "key bits", "minimum of a", "key_type"], VaultRefusal::Key),
     (
-        &["not allowed by this role", "not allowed in this role", "not a valid hostname", "san", "common name"],
+        &[
+            "not allowed by this role",
+            "not allowed in this role",
+            "not valid for this role",
+            "subject alternative name",
+            "common name",
+        ],
         VaultRefusal::Name,
     ),
 ];
@@ -81,6 +83,15 @@ impl VaultRefusal {
         }
     }
 
+    /// Says what a refusal at a login path means: nobody had a token yet, so it is about the path.
+    #[must_use]
+    pub(crate) const fn at_login(self) -> Self {
+        match self {
+            Self::Forbidden | Self::NotFound => Self::AuthMount,
+            other => other,
+        }
+    }
+
     /// Says it in our words.
     #[must_use]
     pub const fn words(self) -> &'static str {
@@ -96,6 +107,7 @@ impl VaultRefusal {
             Self::Key => "the role does not allow keys of this kind",
             Self::CommonName => "the role wants a common name",
             Self::NotFound => "nothing is at this path",
+            Self::AuthMount => "there is no such auth method, or it is closed to us",
             Self::Namespace => "there is no such namespace",
             Self::Forbidden => "permission denied",
             Self::Other => "it gave a reason that we do not know",
@@ -117,6 +129,7 @@ impl VaultRefusal {
             Self::Key => "set key in the settings to what the PKI role wants, for example key = \"rsa-2048\"",
             Self::CommonName => "set common_name in the settings, for example common_name = \"{sub}\"",
             Self::NotFound => "check mount, path and namespace in the settings",
+            Self::AuthMount => "check auth.method, auth.mount and namespace in the settings",
             Self::Namespace => "check namespace in the settings",
             Self::Forbidden => "the policies of the login's role must allow this path, and its mount must exist",
             Self::Other => return None,
@@ -146,6 +159,12 @@ mod tests {
             (400, "error parsing token: go-jose/go-jose: compact JWS format must have three parts", MalformedToken),
             (400, "invalid role or secret ID", Login),
             (400, "common name evil.example not allowed by this role", Name),
+            (400, "URI Subject Alternative Names were provided via CSR which are not valid for this role", Name),
+            (
+                400,
+                "error verifying token signature: oidc: malformed jwt: go-jose/go-jose: compact JWS format must",
+                MalformedToken,
+            ),
             (400, "URI spiffe://x is not allowed by this role: not allowed in this role", Name),
             (400, "role requires keys of type rsa", Key),
             (400, "role requires a minimum of a 3072-bit key, but CSR's key is 2048 bits", Key),

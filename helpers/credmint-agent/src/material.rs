@@ -52,14 +52,14 @@ impl SettingsCache {
     /// Finds the settings of a request: arguments where the helper has them, else the files.
     pub(crate) fn of(&self, got: &Got) -> Result<Rc<Settings>, MaterialError> {
         if got.args.is_empty() {
-            self.from_files(got.settings.as_deref())
+            self.in_files(got.settings.as_deref())
         } else {
             Ok(Rc::new(credmint_settings::from_args(&got.program, &got.args)?))
         }
     }
 
     /// Finds the settings of the files; none at all is an empty settings, unless the caller named one.
-    pub(crate) fn from_files(&self, named: Option<&str>) -> Result<Rc<Settings>, MaterialError> {
+    pub(crate) fn in_files(&self, named: Option<&str>) -> Result<Rc<Settings>, MaterialError> {
         let Some(files) = SettingsFiles::of(named) else { return Ok(Rc::default()) };
         let fingerprint = fingerprint_of(&files);
         if let Some((_, settings)) = self.read.borrow().get(&files.main).filter(|(print, _)| *print == fingerprint) {

@@ -2,8 +2,6 @@
 //! A stream to a caller comes in; everything that the caller may know goes out over it.
 //! Trusts nothing of the caller but what the kernel says of it (checked before this).
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -68,7 +66,7 @@ async fn dispatch(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Resul
         }
         Ask::Anchor(got) => Ok(explain::anchor(agent, &got)?),
         Ask::Status { settings } => {
-            let settings = agent.settings.from_files(settings.as_deref()).unwrap_or_default();
+            let settings = agent.settings.in_files(settings.as_deref()).unwrap_or_default();
             let caller = caller_of(stream, all_reads_of(&settings)).await?;
             Ok(Reply::Status(status::status(agent, &settings, &caller)))
         }
@@ -159,12 +157,11 @@ async fn caller_of(stream: &mut dyn Stream, reads: CallerReads) -> Result<Caller
 }
 
 fn supplied(supply: Supply) -> Caller {
-    let mut caller = Caller::default();
-    caller.environment = supply.environment.into_iter().map(|(name, value)| (name, value.into_secret())).collect();
-    caller.files = supply.files.into_iter().map(|(path, value)| (path.into(), value.into_secret())).collect();
-    caller.unreadable =
-        supply.unreadable.into_iter().map(|(path, why)| (path.into(), why)).collect::<BTreeMap<PathBuf, String>>();
-    caller
+    Caller {
+        environment: supply.environment.into_iter().map(|(name, value)| (name, value.into_secret())).collect(),
+        files: supply.files.into_iter().map(|(path, value)| (path.into(), value.into_secret())).collect(),
+        unreadable: supply.unreadable.into_iter().map(|(path, why)| (path.into(), why)).collect(),
+    }
 }
 
 /// Gives the caller's deadline, never more than our own.

@@ -63,7 +63,7 @@ fn random_token() -> Result<Secret<String>, Failure> {
     let broken = |_| Failure::new(FailureKind::Internal, "the system gives no random bits");
     SystemRandom::new().fill(&mut *bits).map_err(broken)?;
     let mut text = Zeroizing::new(String::with_capacity(43));
-    BASE64_URL_SAFE_NO_PAD.encode_string(&*bits, &mut text);
+    BASE64_URL_SAFE_NO_PAD.encode_string(bits.as_slice(), &mut text);
     Ok(Secret::from(text.as_str()))
 }
 

@@ -71,22 +71,20 @@ pub fn test_modules(path: &str, text: &str) -> Vec<String> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let stem = path.trim_end_matches(".rs");
     let mut found = Vec::new();
-    let mut in_test = false;
+    let (mut in_test, mut given) = (false, None);
     for line in text.lines().map(str::trim) {
         if line.starts_with("#[") || line.starts_with("//") {
             in_test |= line.starts_with("#[cfg(") && line.contains("test");
+            let path = line.strip_prefix("#[path = \"").and_then(|rest| rest.strip_suffix("\"]"));
+            given = path.map(|path| format!("{folder}/{path}")).or(given);
             continue;
         }
-        if let Some(name) = line.split("mod ").nth(1).and_then(|rest| rest.strip_suffix(';'))
-            && in_test
-        {
-            found.extend([
-                format!("{folder}/{name}.rs"),
-                format!("{folder}/{name}/mod.rs"),
-                format!("{stem}/{name}.rs"),
-            ]);
+        let module = line.split("mod ").nth(1).and_then(|rest| rest.strip_suffix(';')).filter(|_| in_test);
+        if let Some(name) = module {
+            let usual = [format!("{folder}/{name}.rs"), format!("{folder}/{name}/mod.rs"), format!("{stem}/{name}.rs")];
+            found.extend(given.into_iter().chain(usual));
         }
-        in_test = false;
+        (in_test, given) = (false, None);
     }
     found
 }

@@ -7,8 +7,53 @@ use credmint_house::code::{without_comments, without_tests};
 use credmint_house::{nothing, rust_files};
 
 /// Path, how often `.expose(` stands in its code, and why it must.
-const CENSUS: [(&str, usize, &str); 1] =
-    [("common/agent-protocol/src/wire_secret.rs", 1, "a frame carries secrets; it is wiped on drop")];
+const CENSUS: &[(&str, usize, &str)] = &[
+    ("common/agent-protocol/src/wire_secret.rs", 1, "a frame carries secrets on purpose; it is wiped on drop"),
+    (
+        "common/client-identity/src/private_key.rs",
+        4,
+        "PKCS #8 goes to the signer, to its public half, and to PEM; PEM comes in",
+    ),
+    ("common/https/src/tls.rs", 1, "rustls takes the private key for the handshake"),
+    ("common/identities/src/claims.rs", 1, "claims are decoded from the token, which is not kept"),
+    ("common/identities/src/client_assertion.rs", 1, "the client's key signs the assertion (RFC 7523)"),
+    ("common/identities/src/client_authentication.rs", 2, "client secret or assertion into the form that is posted"),
+    ("common/identities/src/client_credentials.rs", 2, "oauth2 takes the client secret or assertion for its request"),
+    ("common/identities/src/file.rs", 1, "a file with nothing but blanks counts as absent"),
+    ("common/identities/src/source.rs", 1, "a copy of what the caller supplied, for whoever asked for the source"),
+    ("common/identities/src/subject_token.rs", 3, "trimmed, checked for control characters, digested"),
+    ("common/identities/src/token_endpoint.rs", 1, "client secret into the Basic header (RFC 6749 §2.3.1)"),
+    ("common/issuers/src/oidc.rs", 1, "the identity's token is what is granted: a copy of its own"),
+    ("common/issuers/src/token_exchange.rs", 3, "subject and actor token into the form; the granted token is checked"),
+    ("common/issuers/src/vault/login.rs", 4, "token or secret ID into the body of the login; a path out of a source"),
+    ("common/issuers/src/vault/transport.rs", 1, "the client token into the header, marked sensitive"),
+    ("common/issuers/src/vault_secret.rs", 1, "the field that was read is checked to be a token"),
+    ("common/protocols/src/terraform.rs", 1, "the token is checked before it is printed for Terraform"),
+    ("helpers/credmint-agent/src/answers.rs", 1, "a copy of the bearer token for the frame that answers"),
+    (
+        "helpers/credmint-agent/src/bridge/capability.rs",
+        1,
+        "the bridge keeps its own copy of a capability that it gives",
+    ),
+    (
+        "helpers/credmint-agent/src/bridge/forward.rs",
+        1,
+        "the bearer token into the upstream's header, marked sensitive",
+    ),
+    ("helpers/credmint-agent/src/bridge/rewrite.rs", 1, "the capability into the URL that it is"),
+    (
+        "helpers/credmint-agent/src/bridge/session.rs",
+        1,
+        "the bridge keeps its own copy of a session token that it gives",
+    ),
+    ("helpers/credmint-agent/src/recipe.rs", 2, "what the caller supplied is digested into the entry's key"),
+    (
+        "helpers/credmint-agent/src/status.rs",
+        2,
+        "what the caller supplied, cut down to one route, to find its own entries",
+    ),
+    ("helpers/credmint/src/demo/tls.rs", 1, "the demo's registry takes its own server key for the handshake"),
+];
 
 #[test]
 fn secrets_are_exposed_only_where_the_census_says() {

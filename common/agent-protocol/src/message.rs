@@ -93,6 +93,7 @@ pub struct Got {
 /// What the agent answers; `need` may come once before the last.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "kebab-case")]
+#[expect(clippy::large_enum_variant, reason = "one reply is in memory at a time")]
 #[non_exhaustive]
 pub enum Reply {
     /// Names that the agent wants from the caller; the next frame is a [`Supply`].

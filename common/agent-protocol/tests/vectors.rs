@@ -6,6 +6,8 @@
 //! - `too long`: refused by its length alone; `cut off`: the stream ended early.
 //! - `malformed request`, `malformed supply`, `malformed reply`: no such message; `why` is the error's sentence.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use credmint_agent_protocol::{Ask, Frame, FrameError, Reply, Request, Supply, decode, decode_length};
 use credmint_protocol_spec::{Vector, vectors};
 use serde::Serialize;

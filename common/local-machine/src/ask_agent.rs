@@ -3,7 +3,7 @@
 //! Asks again once if the agent died before it answered, and never otherwise: Terraform asks again by itself.
 
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{Answer, Ask, AskError, FrameError, Request, VERSION, converse};
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
@@ -65,7 +65,8 @@ fn ask_twice(
 ) -> Result<Answer, AskAgentError> {
     let Some(mut connection) = reach(could_have_one, deadline)? else { return Ok(Answer::None) };
     match put(&mut connection, request, deadline) {
-        Err(AskError::Stream(error)) if went_away(&error) => {}
+        // What is dying may still hold its listener for a moment: whoever connects then is dropped as well.
+        Err(AskError::Stream(error)) if went_away(&error) => std::thread::sleep(DYING),
         outcome => return Ok(outcome?),
     }
     let Some(mut connection) = reach(could_have_one, deadline)? else { return Ok(Answer::None) };
@@ -178,3 +179,6 @@ impl AskAgentError {
         Some(hint.to_owned())
     }
 }
+
+/// How long a process that ends may take to close what it holds.
+const DYING: Duration = Duration::from_millis(20);

@@ -8,6 +8,8 @@
 //! - `expect: object`: the body is standard input of `store`, `property` (one line each) its names.
 //!   `expect: malformed object`: it is refused, `why` says the reason.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 
 use credmint_protocol_spec::{Vector, vectors};

@@ -55,7 +55,7 @@ impl Bridge {
 /// `[agent]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AgentSettings {
-    /// `mode`: `auto` (use a running agent, else start one), `once` (a child for each request). `CREDMINT_AGENT` goes first.
+    /// `mode`: `auto` keeps what it got; `once` keeps nothing and leaves a second after the last request.
     pub once: bool,
     /// `idle_exit`: how long an agent without entries in use stays (default 30 min).
     pub idle_exit: Duration,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use credmint_https::Https;
 use credmint_issuers::Authorities;
 use credmint_local_machine::clock;
+use credmint_settings::Settings;
 use credmint_vocabulary::Timestamp;
 use tokio::sync::Notify;
 
@@ -75,6 +76,18 @@ impl Agent {
             None => {}
         }
         self.changed.notify_one();
+    }
+
+    /// Gives the bridge to a route that may use it: where nothing is to be kept, nothing can listen either.
+    pub(crate) fn bridge_for(&self, settings: &Settings) -> Option<&Bridge> {
+        self.bridge.as_ref().filter(|_| !settings.agent.once)
+    }
+
+    /// Drops what was just handed out, where the settings say that nothing is kept.
+    pub(crate) fn keep_nothing(&self, entry: &Entry) {
+        if let Some(entry) = self.entries.remove(entry.recipe.key).filter(|entry| !entry.is_held_elsewhere()) {
+            self.drop_entry(entry);
+        }
     }
 
     /// Hands an entry over to be revoked.

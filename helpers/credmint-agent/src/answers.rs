@@ -29,9 +29,10 @@ pub(crate) async fn deliver(agent: &Rc<Agent>, entry: &Rc<Entry>) -> Result<Cred
 }
 
 async fn session(agent: &Rc<Agent>, entry: &Rc<Entry>) -> Result<Credential, Failure> {
-    let Some(bridge) = &agent.bridge else {
+    let Some(bridge) = agent.bridge_for(&entry.recipe.settings) else {
         let what = format!("the bridge for {} needs an agent that stays", entry.recipe.hostname);
-        let hint = "unset CREDMINT_AGENT, or deliver = \"inline\" or \"token\" for this host";
+        let hint =
+            "do not ask for CREDMINT_AGENT=once or mode = \"once\", or deliver = \"inline\" or \"token\" for this host";
         return Err(Failure::new(FailureKind::Settings, what).hint(hint));
     };
     let token = bridge.open_session(agent, &entry.recipe).await?;

@@ -82,7 +82,11 @@ async fn credential(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Re
     let deadline = deadline_of(got);
     let Some(recipe) = recipe_of(agent, stream, got).await? else { return Ok(Reply::None) };
     let entry = get::entry_of(agent, &Rc::new(recipe), deadline).await?;
-    Ok(Reply::Credential(answers::deliver(agent, &entry).await?))
+    let credential = answers::deliver(agent, &entry).await;
+    if entry.recipe.settings.agent.once {
+        agent.keep_nothing(&entry);
+    }
+    Ok(Reply::Credential(credential?))
 }
 
 async fn forget(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result<Reply, Ended> {
@@ -114,7 +118,7 @@ pub(crate) fn place(agent: &Agent, got: &Got) -> Result<(Hostname, Rc<Settings>)
     let hostname = Hostname::from_comparison_form(&got.hostname)
         .map_err(|error| Failure::new(FailureKind::Usage, format!("not a hostname: {error}")))?;
     let settings = agent.settings.of(got)?;
-    agent.idle_exit.set(settings.agent.idle_exit);
+    agent.idle_exit.set(if settings.agent.once { ONE_MORE_MOMENT } else { settings.agent.idle_exit });
     Ok((hostname, settings))
 }
 
@@ -177,6 +181,8 @@ fn other_version(version: u32) -> Failure {
 }
 
 const RESTART: &str = "credmint agent stop, then run the command again: it starts the agent of its own version";
+/// How long an agent stays that keeps nothing: the other helpers of one `init` need not start their own.
+const ONE_MORE_MOMENT: Duration = Duration::from_secs(1);
 /// How long a caller may take to say what it wants.
 const FIRST_FRAME: Duration = Duration::from_secs(5);
 /// What is left of the caller's deadline to hand the answer over.

@@ -29,6 +29,9 @@ pub const ENVIRONMENT: &[EnvironmentName] = &[
     name("TF_CLI_CONFIG_FILE", "Terraform's CLI configuration, which `credmint setup` writes to"),
     name("APPDATA", "on Windows: directory of the settings and of `terraform.rc`"),
     name("LOCALAPPDATA", "on Windows: directory of the last failures"),
+    name("USERPROFILE", "on Windows: the user's home"),
+    name("USERNAME", "on Windows: the user's name, a part of the name of the agent's pipe"),
+    name("SystemRoot", "on Windows: where the system is; handed on to the agent, which cannot open sockets without it"),
     name("PATH", "where programs are looked up: the agent, `terraform`, commands of the settings"),
 ];
 
@@ -45,6 +48,17 @@ mod tests {
         for (at, entry) in ENVIRONMENT.iter().enumerate() {
             assert!(!entry.meaning.is_empty(), "{}", entry.name);
             assert!(ENVIRONMENT.iter().skip(at + 1).all(|other| other.name != entry.name), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn whatever_local_machine_reads_is_listed() {
+        let room = include_str!("../../local-machine/src/environment.rs");
+        let constants = room.lines().filter_map(|line| line.strip_prefix("pub const ")?.split('"').nth(1));
+        let names: Vec<&str> = constants.collect();
+        assert!(names.contains(&"CREDMINT_CONFIG"), "the constants are no longer written as this test expects");
+        for name in names {
+            assert!(ENVIRONMENT.iter().any(|entry| entry.name == name), "{name} is read but not listed");
         }
     }
 }

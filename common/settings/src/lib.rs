@@ -42,6 +42,3 @@ pub fn read(files: &[(String, String)]) -> Result<Settings, SettingsError> {
 
 /// Sections and the named tables in them are merged; a key's value is not.
 const MERGED_LEVELS: u8 = 2;
-
-#[cfg(test)]
-mod tests;

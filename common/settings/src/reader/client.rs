@@ -54,14 +54,15 @@ pub(crate) fn authentication(fields: &Fields<'_>) -> Result<ClientAuthentication
         Method::PrivateKeyJwt => refuse(fields, "client_secret")?,
         Method::None => ["client_secret", "client_key"].iter().try_for_each(|key| refuse(fields, key))?,
     }
-    let secret = || fields.required("client_secret", Item::source);
+    let source = |key| fields.optional(key, Item::source)?.ok_or_else(|| fields.missing(key).with_hint(WHICH));
+    let secret = || source("client_secret");
     Ok(match method {
         Method::None => ClientAuthentication::None { client_id },
         Method::Basic => ClientAuthentication::Basic { client_id, secret: secret()? },
         Method::Post => ClientAuthentication::Post { client_id, secret: secret()? },
         Method::PrivateKeyJwt => ClientAuthentication::PrivateKeyJwt {
             client_id,
-            key: fields.required("client_key", Item::source)?,
+            key: source("client_key")?,
             key_id: fields.optional("client_key_id", Item::text)?,
         },
     })
@@ -98,5 +99,7 @@ fn refuse(fields: &Fields<'_>, key: &str) -> Result<(), SettingsError> {
         return Ok(());
     }
     let what = format!("{} has no meaning with this {}", fields.quoted(key), fields.quoted("client_auth"));
-    Err(fields.error_at(key, what).with_hint("basic and post take a secret, private_key_jwt a key, none takes neither"))
+    Err(fields.error_at(key, what).with_hint(WHICH))
 }
+
+const WHICH: &str = "basic and post take a secret, private_key_jwt a key, none takes neither";

@@ -125,6 +125,14 @@ impl<'t> Fields<'t> {
         format!("`{}`", shown.unwrap_or_else(|| self.table.spelling.spell(key)))
     }
 
+    /// Spells a key with its value the way the user writes it.
+    pub(crate) fn assignment(&self, key: &str, value: &str) -> String {
+        match self.table.spelling {
+            Spelling::Keys => format!("{key} = \"{value}\""),
+            Spelling::Arguments(_) => format!("{}={value}", self.table.spelling.spell(key)),
+        }
+    }
+
     fn keys(&self) -> impl Iterator<Item = &'static Key> + use<> {
         self.keys.iter().flat_map(|group| group.iter())
     }

@@ -30,7 +30,7 @@ pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsErro
     let (name, issuer) = host_issuer(&fields, known)?;
     if identities.is_empty() && issuer.asks_who() {
         let hint = match table.spelling {
-            Spelling::Keys => format!("issuer `{name}` has to know who is asking: identity = \"NAME\""),
+            Spelling::Keys => format!("issuer `{name}` has to know who is asking: add identity = \"NAME\""),
             Spelling::Arguments(_) => WHO.to_owned(),
         };
         return Err(fields.missing("identity").with_hint(hint));
@@ -137,11 +137,7 @@ fn deliver(fields: &Fields<'_>, issuer: &Issuer) -> Result<Deliver, SettingsErro
     match unused.iter().find(|key| fields.has(key)) {
         Some(key) => Err(fields
             .error_at(key, format!("{} has no meaning unless the bridge delivers", fields.quoted(key)))
-            .with_hint(format!(
-                "add {} with the value bridge, or leave {} out",
-                fields.quoted("deliver"),
-                fields.quoted(key)
-            ))),
+            .with_hint(format!("add {}, or leave {} out", fields.assignment("deliver", "bridge"), fields.quoted(key)))),
         None => Ok(deliver),
     }
 }

@@ -51,12 +51,16 @@ impl<'t> Item<'t> {
 
     /// Reads text that is not empty and has no control characters.
     pub(crate) fn text(&self) -> Result<String, SettingsError> {
-        let Value::Text(text) = &self.node.value else { return Err(self.wrong_type("a string")) };
+        let Value::Text(text) = &self.node.value else {
+            return Err(self.wrong_type("a string").with_hint("a string stands in quotes"));
+        };
         if text.is_empty() {
             return Err(self.is_wrong("is empty").with_hint("leave it out, or give it a value"));
         }
         if text.chars().any(char::is_control) {
-            return Err(self.is_wrong("has a control character in it"));
+            return Err(self
+                .is_wrong("has a control character in it")
+                .with_hint("a line break or a tab, perhaps from pasting"));
         }
         Ok(text.clone())
     }
@@ -68,19 +72,21 @@ impl<'t> Item<'t> {
     pub(crate) fn flag(&self) -> Result<bool, SettingsError> {
         match self.node.value {
             Value::Flag(flag) => Ok(flag),
-            _ => Err(self.wrong_type("true or false")),
+            _ => Err(self.wrong_type("true or false").with_hint("true and false stand without quotes")),
         }
     }
 
-    pub(crate) fn table(&self, expected: &str) -> Result<&'t Table, SettingsError> {
+    pub(crate) fn table(&self, expected: &str, example: &str) -> Result<&'t Table, SettingsError> {
         match &self.node.value {
             Value::Table(table) => Ok(table),
-            _ => Err(self.wrong_type(expected)),
+            _ => Err(self.wrong_type(expected).with_hint(format!("write {example}"))),
         }
     }
 
     pub(crate) fn port(&self) -> Result<u16, SettingsError> {
-        let Value::Integer(digits) = &self.node.value else { return Err(self.wrong_type("a port number")) };
+        let Value::Integer(digits) = &self.node.value else {
+            return Err(self.wrong_type("a port number").with_hint("a number stands without quotes"));
+        };
         match digits.parse::<u16>() {
             Ok(port) if port > 0 => Ok(port),
             _ => Err(self.is_wrong("is not a port").with_hint("a port is a number from 1 to 65535")),
@@ -207,24 +213,30 @@ impl<'t> Item<'t> {
     }
 
     pub(crate) fn template(&self) -> Result<String, SettingsError> {
-        self.template_where(|_| true, "")
+        self.template_where(|_| true, ("", ""))
     }
 
     pub(crate) fn dns_name(&self) -> Result<String, SettingsError> {
         let good = |text: &str| !text.contains(|c: char| c.is_whitespace() || "/:@,".contains(c));
-        self.template_where(good, "is not a DNS name")
+        self.template_where(good, ("is not a DNS name", "one string a name, for example build-07.corp.example"))
     }
 
     pub(crate) fn email_address(&self) -> Result<String, SettingsError> {
-        self.template_where(|text| text.contains('@') && !text.contains([',', ' ']), "is not an email address")
+        let good = |text: &str| text.contains('@') && !text.contains([',', ' ']);
+        self.template_where(good, ("is not an email address", "one string an address, for example me@corp.example"))
     }
 
     pub(crate) fn ip_address(&self) -> Result<String, SettingsError> {
-        self.template_where(|text| text.parse::<IpAddr>().is_ok(), "is not an IP address")
+        let good = |text: &str| text.parse::<IpAddr>().is_ok();
+        self.template_where(
+            good,
+            ("is not an IP address", "one string an address, for example 10.0.0.7 or 2001:db8::7"),
+        )
     }
 
     pub(crate) fn uri(&self) -> Result<String, SettingsError> {
-        self.template_where(|text| Url::parse(text).is_ok(), "is not a URI")
+        let good = |text: &str| Url::parse(text).is_ok();
+        self.template_where(good, ("is not a URI", "one string a URI, for example spiffe://corp.example/build"))
     }
 
     /// Says that a secret stands where a source belongs. Never repeats it.
@@ -240,13 +252,13 @@ impl<'t> Item<'t> {
     }
 
     /// Reads a template; one without claims is known already and has to be `good`.
-    fn template_where(&self, good: fn(&str) -> bool, reason: &str) -> Result<String, SettingsError> {
+    fn template_where(&self, good: fn(&str) -> bool, wrong: (&str, &str)) -> Result<String, SettingsError> {
         let text = self.text()?;
         let parts = template_parts(&text).map_err(|error| {
             self.is_wrong(format!("has {error}")).with_hint("a claim is written {name}; braces are written {{ and }}")
         })?;
         match parts.as_slice() {
-            [TemplatePart::Literal(fixed)] if !good(fixed) => Err(self.is_wrong(reason)),
+            [TemplatePart::Literal(fixed)] if !good(fixed) => Err(self.is_wrong(wrong.0).with_hint(wrong.1)),
             _ => Ok(text),
         }
     }

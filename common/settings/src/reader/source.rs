@@ -20,7 +20,7 @@ impl Item<'_> {
         if self.is_text() {
             return Err(self.literal_secret());
         }
-        let fields = Fields::open(self.table("a source")?, KEYS)?;
+        let fields = Fields::open(self.table("a source", ONE_OF)?, KEYS)?;
         for (one, other) in [("env", "file"), ("env", "command"), ("file", "command")] {
             fields.at_most_one(one, other)?;
         }

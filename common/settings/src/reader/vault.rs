@@ -106,7 +106,7 @@ impl Item<'_> {
     }
 
     fn vault_auth(&self) -> Result<VaultAuth, SettingsError> {
-        let expected = "a table like { method = \"jwt\", role = \"…\" }";
-        Fields::read_kind(self.table(expected)?, "method", METHODS)
+        let table = self.table("a table", "{ method = \"jwt\", role = \"NAME\" }")?;
+        Fields::read_kind(table, "method", METHODS)
     }
 }

@@ -53,7 +53,8 @@ fn known_section(entry: &Entry) -> Result<(), SettingsError> {
 }
 
 fn section<'t>(root: &'t Table, name: &str) -> Result<Option<&'t Table>, SettingsError> {
-    root.find(name).map(|entry| Item::of(entry).table("a table")).transpose()
+    let example = if ["bridge", "agent"].contains(&name) { format!("[{name}]") } else { format!("[{name}.NAME]") };
+    root.find(name).map(|entry| Item::of(entry).table("a table", &example)).transpose()
 }
 
 fn named<T>(
@@ -66,8 +67,7 @@ fn named<T>(
 }
 
 fn inner<'t>(entry: &'t Entry, section: &str) -> Result<&'t Table, SettingsError> {
-    let expected = format!("a table [{section}.NAME]");
-    Item::of(entry).table(&expected)
+    Item::of(entry).table("a table", &format!("[{section}.NAME], and the keys below it"))
 }
 
 fn entry_name(entry: &Entry) -> Result<String, SettingsError> {

@@ -15,7 +15,7 @@ fn nearest<'w>(word: &str, valid: &[&'w str]) -> Option<&'w str> {
     let lower = word.to_lowercase().replace('_', "-");
     let distance = |candidate: &str| strsim::osa_distance(&lower, &candidate.to_lowercase().replace('_', "-"));
     let (near, distance) = valid.iter().map(|v| (*v, distance(v))).min_by_key(|(_, distance)| *distance)?;
-    (distance <= near.chars().count().div_ceil(3).min(3)).then_some(near)
+    (distance <= (near.chars().count() / 3).clamp(1, 3)).then_some(near)
 }
 
 #[cfg(test)]
@@ -31,6 +31,12 @@ mod tests {
     #[test]
     fn case_and_underscores_cost_nothing() {
         assert_eq!(hint("Vault_PKI", ["vault-pki", "oidc"], "kinds"), "did you mean `vault-pki`?");
+    }
+
+    #[test]
+    fn short_words_have_to_be_nearer() {
+        assert_eq!(hint("port", ["host", "agent"], "tables"), "tables: host, agent");
+        assert_eq!(hint("hots", ["host", "agent"], "tables"), "did you mean `host`?");
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl std::fmt::Display for TemplateError {
         match self {
             Self::Unclosed(at) => write!(f, "a `{{` without `}}` at character {at}"),
             Self::Unopened(at) => write!(f, "a `}}` without `{{` at character {at}"),
-            Self::ClaimName(at) => write!(f, "no claim name in braces at character {at}"),
+            Self::ClaimName(at) => write!(f, "braces without a plain claim name at character {at}"),
         }
     }
 }

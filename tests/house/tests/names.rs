@@ -29,7 +29,7 @@ fn no_name_of_ours_is_an_empty_word() {
             }
         }
     }
-    nothing("a name says nothing (design, Words)", &found);
+    nothing("a name says nothing (protocol-spec/glossary.md)", &found);
 }
 
 fn empty_word(name: &str) -> Option<&'static str> {

@@ -9,7 +9,7 @@ use crate::issuer::Peer;
 /// `[host."registry.corp.example"]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Host {
-    /// `identity`: names in order; the first that has an answer counts. Empty only for issuers that need nobody (`local-ca`).
+    /// `identity`: names in order; the first that has an answer counts. Empty only where [`crate::Issuer::asks_who`] says no.
     pub identities: Vec<String>,
     /// `issuer`: name of the issuer.
     pub issuer: String,

@@ -50,3 +50,23 @@ fn the_vectors_cover_acceptance_and_refusal() {
     let accepted = all.iter().filter(|vector| vector.header("expect") == Some("settings")).count();
     assert!(accepted >= 15 && all.len() - accepted >= 100, "{accepted} of {}", all.len());
 }
+
+/// Cuts a text off at every character, and leaves every character out once.
+fn damaged(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.char_indices().flat_map(move |(at, c)| {
+        let (before, after) = text.split_at(at);
+        [before.to_owned(), format!("{before}{}", after.get(c.len_utf8()..).unwrap_or_default())]
+    })
+}
+
+#[test]
+fn damaged_files_are_mistakes_that_repeat_no_secret() {
+    for vector in vectors("settings").expect("the folder is there and has vectors") {
+        let text = String::from_utf8_lossy(&vector.body).into_owned();
+        for damaged in damaged(&text) {
+            let Err(error) = read(&[("config.toml".to_owned(), damaged)]) else { continue };
+            assert!(!format!("{error}{error:?}").contains("canary"), "{}: {error}", vector.name);
+            assert!(error.line >= 1 && error.column >= 1, "{}: {error}", vector.name);
+        }
+    }
+}

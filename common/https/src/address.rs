@@ -65,7 +65,9 @@ mod tests {
         for text in ["http://127.0.0.1:80/", "http://127.8.9.1/", "http://[::1]:8200/", "http://localhost:1/"] {
             assert!(of(text).unwrap().loopback, "{text}");
         }
-        for text in ["http://vault.corp.example/", "http://10.0.0.1/", "http://localhost.evil.example/", "ftp://127.0.0.1/"] {
+        for text in
+            ["http://vault.corp.example/", "http://10.0.0.1/", "http://localhost.evil.example/", "ftp://127.0.0.1/"]
+        {
             assert!(of(text).is_err(), "{text}");
         }
     }

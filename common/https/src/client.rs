@@ -17,10 +17,10 @@ use crate::body::{Gathered, wiped};
 use crate::dial::CONNECT_TIMEOUT;
 use crate::error::HttpsError;
 use crate::explain::explain;
-use crate::kept::Kept;
+use crate::kept::{Client, Kept};
 use crate::resolver::Resolver;
 use crate::roots::{self, Roots};
-use crate::tls;
+use crate::tls::{self, Presented};
 use crate::trust::{self, Trust};
 
 /// Bounds the body of an answer.
@@ -88,7 +88,7 @@ impl Https {
         &self.0.roots
     }
 
-    fn client(&self, trust: &Trust, address: &Address) -> Result<reqwest::Client, HttpsError> {
+    fn client(&self, trust: &Trust, address: &Address) -> Result<Client, HttpsError> {
         let proxy = trust.proxy.as_deref().filter(|_| !address.loopback);
         let ca = roots::read(trust)?;
         let mut kept = self.kept();
@@ -104,9 +104,9 @@ impl Https {
         Ok(client)
     }
 
-    fn build(&self, trust: &Trust, ca: Option<&[u8]>, proxy: Option<&str>) -> Result<reqwest::Client, HttpsError> {
+    fn build(&self, trust: &Trust, ca: Option<&[u8]>, proxy: Option<&str>) -> Result<Client, HttpsError> {
         let anchors = self.0.roots.of(trust, ca)?;
-        let mut tls = tls::configuration(anchors, trust.client.as_deref())?;
+        let (mut tls, presented) = tls::configuration(anchors, trust.client.as_deref())?;
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
@@ -121,7 +121,8 @@ impl Https {
             let unusable = |_| HttpsError::Proxy { why: "it is no URL" };
             builder = builder.proxy(reqwest::Proxy::all(trust::proxy(proxy)?).map_err(unusable)?);
         }
-        builder.build().map_err(|_| HttpsError::Identity { why: "no client could be made of it".to_owned() })
+        let unusable = |_| HttpsError::Identity { why: "no client could be made of it".to_owned() };
+        Ok(Client { http: builder.build().map_err(unusable)?, presented })
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
@@ -135,9 +136,10 @@ impl fmt::Debug for Https {
     }
 }
 
-async fn exchange(client: &reqwest::Client, request: reqwest::Request, peer: &str) -> Result<Answer, HttpsError> {
-    let failed = |error: reqwest::Error| because(peer, &error);
-    let mut response = client.execute(request).await.map_err(failed)?;
+async fn exchange(client: &Client, request: reqwest::Request, peer: &str) -> Result<Answer, HttpsError> {
+    let failed = |error: reqwest::Error| because(peer, &error, &client.presented);
+    let mut response = client.http.execute(request).await.map_err(failed)?;
+    client.presented.answered();
     let headers = std::mem::take(response.headers_mut());
     let mut body = Gathered::new(announced(&headers), LARGEST);
     while let Some(chunk) = response.chunk().await.map_err(failed)? {
@@ -152,9 +154,9 @@ fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-fn because(peer: &str, error: &reqwest::Error) -> HttpsError {
+fn because(peer: &str, error: &reqwest::Error, presented: &Presented) -> HttpsError {
     if error.is_timeout() {
         return HttpsError::Timeout { peer: peer.to_owned() };
     }
-    explain(peer, error, error.is_connect())
+    explain(peer, error, error.is_connect(), presented)
 }

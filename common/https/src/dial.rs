@@ -2,14 +2,12 @@
 //! The URI of a request comes in and is not believed: the address and the name are the settings'.
 //! Dials out. RFC 9110 §9.3.6 (CONNECT), RFC 8305 (both address families).
 
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use credmint_vocabulary::printable;
 use http::Uri;
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -27,18 +25,6 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
-
-/// Says that the proxy made no tunnel; found again in the chain of causes by its type.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NoTunnel(pub(crate) String);
-
-impl fmt::Display for NoTunnel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NoTunnel {}
 
 /// Makes TCP connections to one address.
 #[derive(Clone, Debug)]
@@ -73,7 +59,7 @@ impl Service<Uri> for Dial {
         match &mut self.tunnel {
             Some(tunnel) => {
                 let connecting = tunnel.call(to);
-                Box::pin(async move { connecting.await.map_err(|e| NoTunnel(printable(&e.to_string(), 160)).into()) })
+                Box::pin(async move { connecting.await.map_err(Into::into) })
             }
             None => {
                 let connecting = self.tcp.call(to);

@@ -8,13 +8,21 @@ use std::io;
 use credmint_vocabulary::{Timestamp, printable};
 use rustls::{AlertDescription, CertificateError};
 
-use crate::dial::NoTunnel;
 use crate::error::HttpsError;
 use crate::resolver::NoAddress;
+use crate::tls::Presented;
 
 /// Explains why a connection was not made, or broke.
-pub(crate) fn explain(peer: &str, error: &(dyn Error + 'static), connecting: bool) -> HttpsError {
+pub(crate) fn explain(
+    peer: &str,
+    error: &(dyn Error + 'static),
+    connecting: bool,
+    presented: &Presented,
+) -> HttpsError {
     let causes = causes(error);
+    if let Some(why) = no_tunnel(&causes) {
+        return HttpsError::Tunnel { peer: peer.to_owned(), why };
+    }
     let typed = causes.iter().find_map(|cause| by_type(peer, *cause));
     let told = || causes.iter().find_map(|cause| by_text(peer, &cause.to_string()));
     if let Some(found) = typed.or_else(told) {
@@ -22,7 +30,11 @@ pub(crate) fn explain(peer: &str, error: &(dyn Error + 'static), connecting: boo
     }
     let why = words(causes.last().copied());
     let peer = peer.to_owned();
-    if connecting { HttpsError::Connect { peer, why } } else { HttpsError::Stream { peer, why } }
+    match presented.suspicion() {
+        _ if connecting => HttpsError::Connect { peer, why },
+        Some(suspicion) => HttpsError::Stream { peer, why: format!("{why}, {suspicion}") },
+        None => HttpsError::Stream { peer, why },
+    }
 }
 
 /// Lists all causes; `io::Error` passes over the one that it wraps, so that one is taken out by hand.
@@ -46,9 +58,6 @@ fn by_type(peer: &str, cause: &(dyn Error + 'static)) -> Option<HttpsError> {
     }
     if let Some(NoAddress(why)) = cause.downcast_ref() {
         return Some(HttpsError::Resolve { peer: peer.to_owned(), why: why.clone() });
-    }
-    if let Some(NoTunnel(why)) = cause.downcast_ref() {
-        return Some(HttpsError::Tunnel { peer: peer.to_owned(), why: why.clone() });
     }
     let late = cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut);
     late.then(|| HttpsError::Timeout { peer: peer.to_owned() })
@@ -87,7 +96,9 @@ fn by_certificate(peer: String, error: &CertificateError) -> HttpsError {
 /// Says what an alert about the client certificate means (RFC 8446 §6.2); `None` for alerts about something else.
 const fn refusal(alert: AlertDescription) -> Option<&'static str> {
     Some(match alert {
-        AlertDescription::CertificateRequired | AlertDescription::NoCertificate => "it wants one, and none was presented",
+        AlertDescription::CertificateRequired | AlertDescription::NoCertificate => {
+            "it wants one, and none was presented"
+        }
         AlertDescription::UnknownCA => "it does not know the authority",
         AlertDescription::CertificateExpired => "it counts the certificate as expired",
         AlertDescription::CertificateRevoked => "the certificate is revoked",
@@ -96,6 +107,13 @@ const fn refusal(alert: AlertDescription) -> Option<&'static str> {
         AlertDescription::AccessDenied => "it accepts the certificate, but not the bearer",
         _ => return None,
     })
+}
+
+/// Tells a proxy's failure from the server's: hyper-util's error for it has no public type, only a text of its own.
+fn no_tunnel(causes: &[&(dyn Error + 'static)]) -> Option<String> {
+    const PREFIX: &str = "tunnel error: ";
+    causes.iter().find(|cause| cause.to_string().starts_with(PREFIX))?;
+    Some(words(causes.last().copied()).trim_start_matches(PREFIX).to_owned())
 }
 
 /// HTTP/2 keeps of an alert only its text.

@@ -7,11 +7,19 @@ use std::sync::{Arc, Weak};
 
 use credmint_client_identity::ClientIdentity;
 
+use crate::tls::Presented;
 use crate::trust::Trust;
+
+/// Sends, and knows what was presented.
+#[derive(Clone)]
+pub(crate) struct Client {
+    pub(crate) http: reqwest::Client,
+    pub(crate) presented: Arc<Presented>,
+}
 
 /// Holds a client with the trust that it was made for; of the file of anchors the content, because files change.
 pub(crate) struct Kept {
-    pub(crate) client: reqwest::Client,
+    pub(crate) client: Client,
     path: Option<PathBuf>,
     ca: Option<Vec<u8>>,
     ca_only: bool,
@@ -20,7 +28,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    pub(crate) fn new(trust: &Trust, ca: Option<Vec<u8>>, proxy: Option<&str>, client: reqwest::Client) -> Self {
+    pub(crate) fn new(trust: &Trust, ca: Option<Vec<u8>>, proxy: Option<&str>, client: Client) -> Self {
         Self {
             client,
             path: trust.ca.clone(),
@@ -48,5 +56,43 @@ impl Kept {
     /// Tells whether the identity that it presents is still somebody's.
     pub(crate) fn is_alive(&self) -> bool {
         self.identity.as_ref().is_none_or(|identity| identity.strong_count() > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use credmint_client_identity::{Asked, Authority, KeyAlgorithm, Names, PrivateKey, SigningRequest};
+    use credmint_vocabulary::Timestamp;
+
+    use super::*;
+    use crate::tls;
+
+    fn identity() -> Arc<ClientIdentity> {
+        let (now, hour) = (Timestamp::from_unix(1_800_000_000), Duration::from_secs(3_600));
+        let authority = Authority::new("CA", hour, now).unwrap();
+        let key = PrivateKey::generate(KeyAlgorithm::EcdsaP256).unwrap();
+        let request = SigningRequest::new(&key, &Names::default()).unwrap();
+        let pem = authority.sign(&request, hour, now).unwrap();
+        Arc::new(ClientIdentity::assemble(key, &pem, &[], &Asked::default(), now).unwrap().0)
+    }
+
+    fn client() -> Client {
+        let (tls, presented) = tls::configuration(Arc::new(rustls::RootCertStore::empty()), None).unwrap();
+        Client { http: reqwest::Client::builder().tls_backend_preconfigured(tls).build().unwrap(), presented }
+    }
+
+    #[test]
+    fn a_client_goes_with_the_identity_that_it_presents() {
+        let mut trust = Trust { client: Some(identity()), ..Trust::default() };
+        let kept = Kept::new(&trust, None, None, client());
+        assert!(kept.is_alive() && kept.serves(&trust, None, None));
+        assert!(!kept.serves(&Trust::default(), None, None));
+        assert!(!kept.serves(&trust, None, Some("http://proxy:1")));
+        assert!(!kept.serves(&trust, Some(b"another file"), None));
+        trust.client = None;
+        assert!(!kept.is_alive());
+        assert!(Kept::new(&trust, None, None, client()).is_alive());
     }
 }

@@ -3,6 +3,7 @@
 //! Dials out. Address, name and client certificate belong together and are swapped together: a new identity, a new upstream.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,11 +24,11 @@ use url::Url;
 
 use crate::address::Address;
 use crate::client::Https;
-use crate::dial::{BoxError, Bounded, Dial};
+use crate::dial::{Bounded, BoxError, Dial};
 use crate::error::HttpsError;
 use crate::explain::explain;
 use crate::roots;
-use crate::tls;
+use crate::tls::{self, Presented};
 use crate::trust::{self, Trust};
 
 /// How long an unused connection is kept.
@@ -52,6 +53,7 @@ pub struct Upstream {
     authority: Authority,
     prefix: String,
     peer: String,
+    presented: Arc<Presented>,
 }
 
 impl Https {
@@ -63,7 +65,7 @@ impl Https {
         let address = Address::of(&target.address)?;
         let ca = roots::read(&target.trust)?;
         let anchors = self.roots().of(&target.trust, ca.as_deref())?;
-        let tls = tls::configuration(anchors, target.trust.client.as_deref())?;
+        let (tls, presented) = tls::configuration(anchors, target.trust.client.as_deref())?;
         let proxy = target.trust.proxy.as_deref().filter(|_| !address.loopback).map(trust::proxy).transpose()?;
         let dial = Dial::new(place(&address.peer)?, proxy.as_ref().map(|url| place(&host_port(url))).transpose()?);
         let unusable = |why| HttpsError::Address { address: target.server_name.to_string(), why };
@@ -73,6 +75,7 @@ impl Https {
             authority: target.server_name.as_str().parse().map_err(|_| unusable("it is no authority of a URL"))?,
             prefix: target.address.path().trim_end_matches('/').to_owned(),
             peer: shown(&target.server_name, &address.peer),
+            presented,
         })
     }
 }
@@ -91,8 +94,11 @@ impl Upstream {
         request.headers_mut().remove(HOST);
         *request.version_mut() = http::Version::HTTP_11;
         let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
-        let failed = |error: hyper_util::client::legacy::Error| explain(&self.peer, &error, error.is_connect());
-        self.client.request(request).await.map_err(failed)
+        let failed =
+            |error: hyper_util::client::legacy::Error| explain(&self.peer, &error, error.is_connect(), &self.presented);
+        let response = self.client.request(request).await.map_err(failed)?;
+        self.presented.answered();
+        Ok(response)
     }
 
     /// Gives the server's name and address for messages.
@@ -120,7 +126,8 @@ impl fmt::Debug for Upstream {
 
 fn connector(dial: Dial, tls: ClientConfig, name: &Hostname) -> Result<Bounded, HttpsError> {
     let bare = name.name().trim_start_matches('[').trim_end_matches(']').to_owned();
-    let refuse = |_| HttpsError::Address { address: name.to_string(), why: "it is no name that a certificate can have" };
+    let refuse =
+        |_| HttpsError::Address { address: name.to_string(), why: "it is no name that a certificate can have" };
     let name = ServerName::try_from(bare).map_err(refuse)?;
     let connector = hyper_rustls::HttpsConnectorBuilder::new()
         .with_tls_config(tls)

@@ -293,7 +293,7 @@ fn every_broken_byte_is_an_error_and_no_panic() {
         broken[position] ^= 0xff;
         let pem = pem::write_certificates([&broken]);
         let key = PrivateKey::from_pkcs8_pem(&text).unwrap();
-        let _ = ClientIdentity::assemble(key, &pem, &[root.pem.clone()], &Asked::default(), NOW);
+        let _ = ClientIdentity::assemble(key, &pem, std::slice::from_ref(&root.pem), &Asked::default(), NOW);
     }
 }
 

@@ -1,7 +1,7 @@
 //! `credmint setup` on real files, in an empty home: what it installs, edits, keeps, refuses and takes back.
 //! Each case runs the executable beside a stand-in for the helper, which is never started.
 #![cfg(unix)]
-#![expect(clippy::disallowed_methods, reason = "a test runs the program and looks at its files")]
+#![expect(clippy::disallowed_methods, clippy::expect_used, reason = "a test runs the program and looks at its files")]
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

@@ -9,7 +9,7 @@ pub(crate) fn archive(files: &[(&str, &str)]) -> Vec<u8> {
         let at = length(bytes.len());
         let common = common_header(name, content.as_bytes());
         put(&mut bytes, &[b"PK\x03\x04", &common, &[0, 0], name.as_bytes(), content.as_bytes()]);
-        let rest = [[0; 8].as_slice(), &0o100_644_u32.wrapping_shl(16).to_le_bytes(), &at.to_le_bytes()].concat();
+        let rest = [[0; 6].as_slice(), &0o100_644_u32.wrapping_shl(16).to_le_bytes(), &at.to_le_bytes()].concat();
         put(&mut directory, &[b"PK\x01\x02", &[20, 3], &common, &[0, 0], &rest, name.as_bytes()]);
     }
     let count = u16::try_from(files.len()).unwrap_or(u16::MAX).to_le_bytes();
@@ -55,6 +55,8 @@ mod tests {
         let end = &bytes[bytes.len() - 22..];
         assert_eq!((&end[..4], end[8], end[10]), (b"PK\x05\x06".as_slice(), 2, 2));
         let start = u32::from_le_bytes(end[16..20].try_into().expect("four"));
-        assert_eq!(&bytes[start as usize..][..4], b"PK\x01\x02");
+        let directory = &bytes[start as usize..bytes.len() - 22];
+        assert_eq!(directory.len(), 2 * 46 + "main.tf".len() + "README.md".len());
+        assert_eq!((&directory[..4], &directory[46..53]), (b"PK\x01\x02".as_slice(), b"main.tf".as_slice()));
     }
 }

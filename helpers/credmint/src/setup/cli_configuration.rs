@@ -1,6 +1,6 @@
 //! The two blocks in Terraform's CLI configuration: put in, kept, and taken out again byte for byte.
 //! The text of the file comes in, the new text goes out; what stands around our blocks is not touched.
-//! Reads and writes no file. Terraform parses this file itself: `facts/terraform-client.md` §1.6 and §2.
+//! Reads and writes no file. Terraform reads this file too: `protocol-spec/helper-protocol.md` §1.
 
 use std::ops::Range;
 

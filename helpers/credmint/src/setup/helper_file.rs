@@ -1,6 +1,6 @@
 //! The helper in Terraform's plug-in directory.
 //! The plug-in directory and the helper beside our executable come in, the change that is needed goes out.
-//! Looks, and changes nothing. `facts/terraform-client.md` §1.1: what else may not lie there.
+//! Looks, and changes nothing. `protocol-spec/helper-protocol.md` §1: what else may not lie there.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! The `host` block: which addresses Terraform is to use for a host instead of asking the host.
 //! A port and a hostname come in, the text of the block goes out; a parsed block comes in, what it says goes out.
-//! Touches nothing. `facts/terraform-client.md` §2: no fall-back, so every service the host offers must be listed.
+//! Touches nothing. `protocol-spec/bridge-protocol.md` §2: no fall-back, so every service the host offers must be listed.
 
 use credmint_vocabulary::Hostname;
 use hcl_edit::expr::{Expression, ObjectKey};

@@ -1,6 +1,6 @@
 //! What hides the helper: Terraform asks it last.
 //! A hostname and the places of a tool come in, notes for people go out.
-//! Reads only. `facts/terraform-client.md` §1.6: `TF_TOKEN_…`, then `credentials` blocks, then the helper.
+//! Reads only. Terraform `CredentialsSource`: `TF_TOKEN_…`, then `credentials` blocks, then the helper.
 
 use credmint_local_machine::environment;
 use credmint_vocabulary::{Failure, Hostname};

@@ -1,6 +1,7 @@
 //! The main job: `terraform init` over mutual TLS with a certificate minted on the way.
 
 use credmint_stories::{Company, HOST, User, file_identity, terraform};
+use credmint_test_kit::{Gate, Links, Registry};
 
 #[test]
 fn init_fetches_module_and_provider_over_mtls_and_mints_once() {
@@ -18,14 +19,56 @@ fn init_fetches_module_and_provider_over_mtls_and_mints_once() {
     let requests = company.registry.requests();
     assert!(requests.len() >= 9, "{requests:?}");
     for request in &requests {
-        assert_eq!(request.subject, "CN=alice@corp.example", "{request:?}");
+        assert_eq!((request.sni.as_str(), request.host.as_str()), (HOST, HOST), "{request:?}");
+        assert_eq!(request.protocol, "HTTP/2.0", "what both sides speak best: {request:?}");
+        assert_eq!((request.verify.as_str(), request.subject.as_str()), ("SUCCESS", "CN=alice@corp.example"));
         assert_eq!(request.authorization, "", "the session token stays here: {request:?}");
     }
-    // 6. A second `init` mints nothing, and six at once do not either.
+    // 6. A second `init` mints nothing.
     terraform.init(&user.home, &user.work).success();
     assert_eq!(company.pki.minted(), 1);
 
     let status = user.credmint(&["status"]).stdout;
     assert!(status.contains(HOST) && status.contains("CN=alice@corp.example"), "{status}");
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn init_succeeds_however_the_registry_names_its_archives() {
+    let Some(terraform) = terraform() else { return };
+    let mut company = Company::found();
+    for links in [Links::Host, Links::Address, Links::Relative] {
+        // 1. A registry that names its archives by its host, by its address, or by a path alone.
+        company.move_registry(links);
+        let mut user = User::move_in();
+        user.setup(company.registry.address());
+        let token = user.token_file(&company.provider.token_for("alice", "vault", 300));
+        user.settings(&(file_identity(&token) + &company.issuer() + &company.host("job", "")));
+        // 2. Archives, check sums and signature come with the certificate all the same.
+        terraform.init(&user.home, &user.work).success();
+        let archives = company.registry.requests().into_iter().filter(|r| r.path.starts_with("/archives/"));
+        assert!(archives.filter(|request| request.verify == "SUCCESS").count() >= 4);
+        user.canary.check(&user.home);
+    }
+}
+
+#[test]
+fn init_succeeds_at_a_registry_that_speaks_http_1_1_alone() {
+    let Some(terraform) = terraform() else { return };
+    let (mut company, mut user) = (Company::found(), User::move_in());
+
+    // 1. A registry without HTTP/2.
+    company.registry = Registry::behind(Gate::ClientCertificate(company.pki.path())).http1().start();
+    user.setup(company.registry.address());
+    let token = user.token_file(&company.provider.token_for("alice", "vault", 300));
+    user.settings(&(file_identity(&token) + &company.issuer() + &company.host("job", "")));
+    // 2. Everything arrives as before, over HTTP/1.1.
+    terraform.init(&user.home, &user.work).success();
+    let requests = company.registry.requests();
+    assert!(requests.len() >= 9, "{requests:?}");
+    for request in &requests {
+        assert_eq!((request.protocol.as_str(), request.sni.as_str()), ("HTTP/1.1", HOST), "{request:?}");
+        assert_eq!((request.verify.as_str(), request.host.as_str()), ("SUCCESS", HOST), "{request:?}");
+    }
     user.canary.check(&user.home);
 }

@@ -27,6 +27,8 @@ pub enum Gate {
     ClientCertificate(String),
     /// Whoever has this bearer token; archives, check sums and signature are open, because Terraform sends no token there.
     Bearer(String),
+    /// Whoever has a bearer token at all, for tokens that are not known beforehand; the test looks at those that came.
+    AnyBearer,
     /// Everybody.
     Open,
 }
@@ -48,6 +50,7 @@ pub struct Plan {
     links: Links,
     names: Vec<String>,
     is_expired: bool,
+    speaks_http2: bool,
     location: String,
 }
 
@@ -105,6 +108,13 @@ impl Plan {
         self
     }
 
+    /// Lets it speak HTTP/1.1 alone.
+    #[must_use]
+    pub fn http1(mut self) -> Self {
+        self.speaks_http2 = false;
+        self
+    }
+
     /// Adds lines of nginx configuration to the server, for example a `location` that misbehaves.
     #[must_use]
     pub fn nginx(mut self, lines: &str) -> Self {
@@ -138,7 +148,7 @@ impl Plan {
         let server = if self.is_expired { authority.expired_server(&names) } else { authority.server(&names) };
         let clients = match &self.gate {
             Gate::ClientCertificate(pem) => pem,
-            Gate::Bearer(_) | Gate::Open => "",
+            Gate::Bearer(_) | Gate::AnyBearer | Gate::Open => "",
         };
         let files = [
             ("ca.pem", authority.certificate()),
@@ -161,10 +171,12 @@ impl Plan {
             Gate::Bearer(token) => {
                 (String::new(), format!("if ($http_authorization != \"Bearer {token}\") {{ return 401; }}"))
             }
+            Gate::AnyBearer => (String::new(), "if ($http_authorization !~ \"^Bearer .\") { return 401; }".to_owned()),
             Gate::Open => (String::new(), String::new()),
         };
         include_str!("nginx.conf")
             .replace("@port@", &port.to_string())
+            .replace("@http2@", if self.speaks_http2 { "http2" } else { "" })
             .replace("@server@", &server)
             .replace("@api@", &api)
             .replace("@module@", &link)
@@ -176,7 +188,7 @@ impl Registry {
     /// Begins to plan one.
     pub fn behind(gate: Gate) -> Plan {
         let names = [HOST, "localhost", "127.0.0.1", "::1"].map(ToOwned::to_owned).to_vec();
-        Plan { gate, links: Links::Host, names, is_expired: false, location: String::new() }
+        Plan { gate, links: Links::Host, names, is_expired: false, speaks_http2: true, location: String::new() }
     }
 
     /// Gives its address, `https://127.0.0.1:<port>`: the upstream of the settings.

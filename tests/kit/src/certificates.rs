@@ -2,10 +2,12 @@
 //!
 //! Names come in, PEM text goes out. Touches no file; its keys live as long as the test.
 
+use std::time::{Duration, SystemTime};
+
 use rcgen::string::Ia5String;
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
-    SanType, date_time_ymd,
+    BasicConstraints, CertificateParams, CertificateSigningRequestParams, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose, SanType, date_time_ymd,
 };
 
 /// An authority that a test made.
@@ -55,6 +57,17 @@ impl Authority {
     /// Makes a client certificate.
     pub fn client(&self, common_name: &str) -> Identity {
         self.sign(params(&[common_name], ExtendedKeyUsagePurpose::ClientAuth))
+    }
+
+    /// Signs a certification request for so many seconds, from so many seconds in the future on; negative is the past.
+    pub fn sign_request(&self, request: &str, begins_in: i64, life: u64) -> String {
+        let mut request = CertificateSigningRequestParams::from_pem(request).expect("a certification request");
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock after 1970").as_secs();
+        let begin = date_time_ymd(1970, 1, 1) + Duration::from_secs(now.saturating_add_signed(begins_in));
+        request.params.not_before = begin;
+        request.params.not_after = begin + Duration::from_secs(life);
+        request.params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        request.signed_by(&self.issuer).expect("a certificate").pem()
     }
 
     fn sign(&self, params: CertificateParams) -> Identity {

@@ -17,6 +17,11 @@ pub fn base64(bytes: &[u8]) -> String {
     text
 }
 
+/// Encodes with the alphabet for URLs and without padding, as JWTs have it.
+pub fn base64_url(bytes: &[u8]) -> String {
+    base64(bytes).trim_end_matches('=').replace('+', "-").replace('/', "_")
+}
+
 /// Decodes either alphabet, with or without padding; line ends are skipped, other bytes end the text.
 pub fn from_base64(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -14,6 +14,7 @@ use std::time::Duration;
 pub struct Request {
     method: String,
     url: String,
+    host: Option<String>,
     headers: Vec<(String, String)>,
     body: String,
     ca: Option<PathBuf>,
@@ -46,6 +47,7 @@ impl Request {
         Self {
             method: method.to_owned(),
             url: url.to_owned(),
+            host: None,
             headers: Vec::new(),
             body: String::new(),
             ca: None,
@@ -57,6 +59,13 @@ impl Request {
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Claims another host in a request over http, as a web page does that has a name lead to loopback.
+    #[must_use]
+    pub fn as_host(mut self, host: &str) -> Self {
+        self.host = Some(host.to_owned());
         self
     }
 
@@ -104,7 +113,8 @@ impl Request {
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let mut stream = TcpStream::connect(authority)?;
         stream.set_read_timeout(Some(Duration::from_secs(30)))?;
-        let mut head = format!("{} /{path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n", self.method);
+        let host = self.host.as_deref().unwrap_or(authority);
+        let mut head = format!("{} /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n", self.method);
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }

@@ -5,9 +5,8 @@
 use credmint_vocabulary::Secret;
 
 use crate::caller::Caller;
-use crate::source::copy;
 
 /// Reads the variable; empty counts as absent (Coder sets it to nothing on a template push).
 pub(crate) fn read(variable: &str, caller: &Caller) -> Option<Secret<String>> {
-    caller.variable(variable).map(copy)
+    caller.variable(variable).map(Secret::copied)
 }

@@ -58,7 +58,7 @@ pub async fn read_source(
     deadline: Deadline,
 ) -> Result<Option<Secret<String>>, SourceError> {
     let found = match source {
-        Source::Env(name) => caller.variable(name).map(copy),
+        Source::Env(name) => caller.variable(name).map(Secret::copied),
         Source::File(path) => read_file(path, caller)?,
         Source::Command(program) => command::run(program, deadline).await?,
         _ => None,
@@ -69,12 +69,7 @@ pub async fn read_source(
 /// Reads a file of the caller.
 pub(crate) fn read_file(path: &std::path::Path, caller: &Caller) -> Result<Option<Secret<String>>, SourceError> {
     let unreadable = |why| SourceError::Unreadable { path: path.to_owned(), why };
-    Ok(caller.file(path).map_err(unreadable)?.map(copy))
-}
-
-/// Copies a secret that the caller sent: it is asked for more than once in a route.
-pub(crate) fn copy(secret: &Secret<String>) -> Secret<String> {
-    Secret::from(secret.expose().as_str())
+    Ok(caller.file(path).map_err(unreadable)?.map(Secret::copied))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 
 use credmint_identities::SubjectToken;
 use credmint_settings::OidcToken;
-use credmint_vocabulary::Secret;
 
 use crate::error::GrantError;
 use crate::grant::{BearerToken, Grant, Granted, World, needed};
@@ -23,7 +22,7 @@ pub(crate) fn grant(
     if let Some(wanted) = &settings.audience {
         check_audience(subject, wanted)?;
     }
-    let token = Secret::from(subject.token.expose().as_str());
+    let token = subject.token.copied();
     Ok(Grant { credential: Granted::Token(BearerToken { token, expires }), notes: Vec::new(), lease: None })
 }
 

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use credmint_agent_protocol::{Credential, FailureOnWire, Reply, WireSecret};
+use credmint_agent_protocol::{Credential, FailureOnWire, Reply};
 use credmint_client_identity::ClientIdentity;
 use credmint_local_machine::files;
 use credmint_settings::{Deliver, Host};
@@ -40,7 +40,7 @@ async fn session(agent: &Rc<Agent>, entry: &Rc<Entry>) -> Result<Credential, Fai
 }
 
 fn bearer(token: &Secret<String>, entry: &Entry) -> Credential {
-    Credential { token: Some(copy(token)), expires_at: expires_at(entry), ..Credential::default() }
+    Credential { token: Some(token.copied().into()), expires_at: expires_at(entry), ..Credential::default() }
 }
 
 fn inline(identity: &ClientIdentity, host: &Host, entry: &Entry) -> Result<Credential, Failure> {
@@ -69,11 +69,6 @@ fn anchors(host: &Host) -> Result<Option<String>, Failure> {
 
 fn expires_at(entry: &Entry) -> Option<String> {
     entry.expires().map(|end| end.to_string())
-}
-
-/// Copies a token for the frame that carries it, which is wiped when it is sent.
-fn copy(token: &Secret<String>) -> WireSecret {
-    Secret::from(token.expose().as_str()).into()
 }
 
 /// Turns a failure into its reply.

@@ -1,24 +1,7 @@
 //! `credmint-agent`: the only process that ever holds a secret.
-//! Requests of the agent protocol come in over a private socket or stdio, credentials go out; the bridge speaks HTTP.
-//! Writes no file but the last failure; `protocol-spec/agent-protocol.md`, `protocol-spec/bridge-protocol.md`.
-
-mod agent;
-mod answers;
-mod bridge;
-mod connection;
-mod entries;
-mod explain;
-mod failure;
-mod get;
-mod listener;
-mod material;
-mod options;
-mod recipe;
-mod renewal;
-mod run;
-mod server;
-mod status;
+//! A command line comes in, an exit status goes out.
+//! Only introduces: the life of the process is `run.rs`, a `get` is `get.rs`, the bridge is `bridge/`.
 
 fn main() -> std::process::ExitCode {
-    run::run(options::Options::from_command_line())
+    credmint_agent::main()
 }

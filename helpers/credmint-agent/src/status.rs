@@ -41,10 +41,10 @@ fn caller_for(settings: &Settings, host: &credmint_vocabulary::Hostname, caller:
     let reads = settings.route(host).map(|route| credmint_identities::caller_reads(&route)).unwrap_or_default();
     let mut own = Caller::default();
     for (name, value) in caller.environment.iter().filter(|(name, _)| reads.environment.contains(*name)) {
-        own.environment.insert(name.clone(), value.expose().as_str().into());
+        own.environment.insert(name.clone(), value.copied());
     }
     for (path, value) in caller.files.iter().filter(|(path, _)| reads.files.contains(*path)) {
-        own.files.insert(path.clone(), value.expose().as_str().into());
+        own.files.insert(path.clone(), value.copied());
     }
     own
 }

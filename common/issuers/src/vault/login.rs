@@ -38,7 +38,7 @@ impl Session {
     /// Makes what must be revoked when the credential is dropped; `None` for tokens that are not ours or cannot be revoked.
     pub(crate) fn lease(&self, server: &Server, lease_id: &str) -> Option<Lease> {
         let lease_id = Some(lease_id).filter(|id| !id.is_empty()).map(str::to_owned);
-        let token = Secret::from(self.token.expose().as_str());
+        let token = self.token.copied();
         (self.ours || lease_id.is_some()).then(|| Lease::new(server.clone(), token, self.ours, lease_id))
     }
 }
@@ -145,6 +145,9 @@ fn session(who: &str, auth: Auth, warnings: Option<&[String]>, line: &Line<'_>) 
             who: who.to_owned(),
             what: "a login answer without client token".to_owned(),
         });
+    }
+    if !auth.client_token.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(GrantError::UnfitToken);
     }
     Ok(Session {
         token: auth.client_token,

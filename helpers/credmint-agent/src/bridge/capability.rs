@@ -32,7 +32,7 @@ impl Capabilities {
     /// Gives a capability for a URL.
     pub(super) fn give(&self, recipe: &Rc<Recipe>, url: Url, now: Instant) -> Result<Secret<String>, Failure> {
         let segment = random_token()?;
-        let copy = Secret::from(segment.expose().as_str());
+        let copy = segment.copied();
         let mut given = self.given.borrow_mut();
         given.retain(|(_, until, _)| *until > now);
         if given.len() >= MOST_CAPABILITIES {

@@ -20,7 +20,7 @@ use url::Url;
 use super::Bridge;
 use super::reply::{self, Body};
 use super::rewrite::Rewriter;
-use super::target::{Service, Target};
+use super::target::{Asker, Target};
 use crate::agent::Agent;
 use crate::entries::{Entry, Held};
 use crate::get::entry_of;
@@ -33,7 +33,7 @@ pub(super) async fn answer(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
     let target = Target::of(request.uri());
-    let service = target.as_ref().map_or(Service::Files, Target::service);
+    let asker = target.as_ref().map_or(Asker::Files, Target::asker);
     let hostname = target.as_ref().map(|target| target.hostname().to_string());
     let answered = match visit(&agent, port, target, &request) {
         Ok(visit) => forward(&agent, visit, request).await,
@@ -41,7 +41,7 @@ pub(super) async fn answer(
     };
     Ok(answered.unwrap_or_else(|failure| {
         last_failure::record("credmint-bridge", hostname.as_deref(), &failure, clock::now());
-        reply::failed(service, &failure)
+        reply::failed(asker, &failure)
     }))
 }
 
@@ -50,7 +50,7 @@ struct Visit {
     recipe: Rc<Recipe>,
     /// URL in the upstream's words.
     url: Url,
-    service: Service,
+    asker: Asker,
     /// Host and port by which the client reached us.
     own: String,
 }
@@ -59,7 +59,7 @@ fn visit(agent: &Agent, port: u16, target: Option<Target>, request: &Request<Inc
     let bridge = agent.bridge.as_ref().ok_or_else(|| refused("there is no bridge"))?;
     let own = own_name(request.headers(), port)?;
     let target = target.ok_or_else(|| refused("the path of the request names no host"))?;
-    let service = target.service();
+    let asker = target.asker();
     let (recipe, url) = match target {
         Target::Api { hostname, path_and_query } => {
             let recipe = session(bridge, request.headers(), &hostname)?;
@@ -73,7 +73,7 @@ fn visit(agent: &Agent, port: u16, target: Option<Target>, request: &Request<Inc
             (found.recipe, found.url)
         }
     };
-    Ok(Visit { recipe, url, service, own })
+    Ok(Visit { recipe, url, asker, own })
 }
 
 /// Accepts only loopback names for ourselves: a page in a browser that got here by DNS rebinding has another.
@@ -138,7 +138,7 @@ fn outgoing(mut parts: Parts, visit: &Visit, entry: &Entry) -> Result<Parts, Fai
     drop_hop_by_hop(&mut parts.headers);
     parts.headers.remove(header::AUTHORIZATION);
     parts.headers.remove(header::HOST);
-    if visit.service != Service::Files {
+    if visit.asker != Asker::Files {
         // What is rewritten must be readable.
         parts.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }
@@ -188,9 +188,9 @@ fn redirect(parts: &mut http::response::Parts, visit: &Visit, rewriter: &Rewrite
     let Some(location) = parts.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()) else {
         return Ok(());
     };
-    let inside = match (visit.service, rewriter.ours(location)) {
-        (Service::Files, Some(_)) => Some(rewriter.archive(location)?),
-        (Service::Files, None) => return Ok(()),
+    let inside = match (visit.asker, rewriter.ours(location)) {
+        (Asker::Files, Some(_)) => Some(rewriter.archive(location)?),
+        (Asker::Files, None) => return Ok(()),
         (_, Some(_)) => rewriter.location(location),
         (_, None) if !parts.status.is_redirection() => return Ok(()),
         (_, None) => None,
@@ -209,7 +209,7 @@ fn redirect(parts: &mut http::response::Parts, visit: &Visit, rewriter: &Rewrite
 fn describes_package(parts: &http::response::Parts, visit: &Visit) -> bool {
     let json = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     parts.status == StatusCode::OK
-        && visit.service == Service::Providers
+        && visit.asker == Asker::Providers
         && visit.url.path().contains("/download/")
         && json.is_some_and(|value| value.starts_with("application/json"))
         && parts.headers.get(header::CONTENT_LENGTH).is_none_or(|length| length != "0")

@@ -1,5 +1,5 @@
 //! The bridge's own answers: refusals that Terraform shows.
-//! A failure and the asking service come in, a status with a reason phrase goes out.
+//! A failure and who asked come in, a status with a reason phrase goes out.
 //! Pure. Terraform prints the status line for modules; for providers it replaces 401 and 403, but not 428 (facts: measured).
 
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::ext::ReasonPhrase;
 
-use super::target::Service;
+use super::target::Asker;
 
 /// What the bridge sends: bytes of its own, or the upstream's stream.
 pub(super) type Body = UnsyncBoxBody<Bytes, hyper::Error>;
@@ -20,13 +20,13 @@ pub(super) fn body(bytes: impl Into<Bytes>) -> Body {
 }
 
 /// Says a failure where the person in front of Terraform sees it: in the reason phrase, and in the `errors` of the body.
-pub(super) fn failed(service: Service, failure: &Failure) -> Response<Body> {
+pub(super) fn failed(asker: Asker, failure: &Failure) -> Response<Body> {
     let text = match &failure.hint {
         Some(hint) => format!("{}; hint: {hint}", failure.what),
         None => failure.what.clone(),
     };
     let mut response = Response::new(body(serde_json::json!({ "errors": [text] }).to_string()));
-    *response.status_mut() = status_of(service, failure.kind);
+    *response.status_mut() = status_of(asker, failure.kind);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Ok(reason) = ReasonPhrase::try_from(phrase(&text).into_bytes()) {
         response.extensions_mut().insert(reason);
@@ -34,12 +34,12 @@ pub(super) fn failed(service: Service, failure: &Failure) -> Response<Body> {
     response
 }
 
-fn status_of(service: Service, kind: FailureKind) -> StatusCode {
-    match (kind, service) {
+fn status_of(asker: Asker, kind: FailureKind) -> StatusCode {
+    match (kind, asker) {
         (FailureKind::Unreachable, _) => StatusCode::BAD_GATEWAY,
-        (_, Service::Providers) => StatusCode::PRECONDITION_REQUIRED,
-        (_, Service::Modules) => StatusCode::UNAUTHORIZED,
-        (_, Service::Files) => StatusCode::FORBIDDEN,
+        (_, Asker::Providers) => StatusCode::PRECONDITION_REQUIRED,
+        (_, Asker::Modules) => StatusCode::UNAUTHORIZED,
+        (_, Asker::Files) => StatusCode::FORBIDDEN,
     }
 }
 
@@ -55,8 +55,8 @@ mod tests {
     #[test]
     fn a_refusal_stands_in_the_reason_phrase() {
         let failure = Failure::new(FailureKind::Refused, "session expired, é").hint("credmint login");
-        for (service, status) in [(Service::Modules, 401), (Service::Providers, 428), (Service::Files, 403)] {
-            let response = failed(service, &failure);
+        for (asker, status) in [(Asker::Modules, 401), (Asker::Providers, 428), (Asker::Files, 403)] {
+            let response = failed(asker, &failure);
             assert_eq!(response.status().as_u16(), status);
             let reason = response.extensions().get::<ReasonPhrase>().expect("a reason");
             assert_eq!(reason.as_bytes(), b"session expired, ?; hint: credmint login");

@@ -21,7 +21,7 @@ impl Sessions {
     /// Opens a session for one run; the oldest of many goes.
     pub(super) fn open(&self, recipe: &Rc<Recipe>) -> Result<Secret<String>, Failure> {
         let token = random_token()?;
-        let copy = Secret::from(token.expose().as_str());
+        let copy = token.copied();
         let mut open = self.open.borrow_mut();
         if open.len() >= MOST_SESSIONS {
             open.pop_front();

@@ -26,7 +26,7 @@ pub(super) enum Target {
 
 /// Which of Terraform's clients is asking: they print different things of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Service {
+pub(super) enum Asker {
     /// Prints the status line as it is.
     Modules,
     /// Replaces the text of 401 and 403 by its own.
@@ -56,11 +56,11 @@ impl Target {
     }
 
     /// Tells which client asks, by the path that its service has.
-    pub(super) fn service(&self) -> Service {
+    pub(super) fn asker(&self) -> Asker {
         match self {
-            Self::Capability { .. } => Service::Files,
-            Self::Api { path_and_query, .. } if has_segment(path_and_query, "providers") => Service::Providers,
-            Self::Api { .. } => Service::Modules,
+            Self::Capability { .. } => Asker::Files,
+            Self::Api { path_and_query, .. } if has_segment(path_and_query, "providers") => Asker::Providers,
+            Self::Api { .. } => Asker::Modules,
         }
     }
 }
@@ -93,7 +93,7 @@ pub(super) mod tests {
     #[test]
     fn an_api_path_keeps_its_query() {
         let target = target("/registry.corp.example/v1/modules/a/b/c/versions?x=1").expect("a target");
-        assert_eq!(target.service(), Service::Modules);
+        assert_eq!(target.asker(), Asker::Modules);
         let Target::Api { hostname, path_and_query } = target else { panic!("an API path") };
         assert_eq!(
             (hostname.as_str(), path_and_query.as_str()),
@@ -103,8 +103,8 @@ pub(super) mod tests {
 
     #[test]
     fn providers_are_told_from_modules() {
-        assert_eq!(target("/a.example/v1/providers/x/y/versions").map(|t| t.service()), Some(Service::Providers));
-        assert_eq!(target("/a.example/v1/modules/x?y=/providers/").map(|t| t.service()), Some(Service::Modules));
+        assert_eq!(target("/a.example/v1/providers/x/y/versions").map(|t| t.asker()), Some(Asker::Providers));
+        assert_eq!(target("/a.example/v1/modules/x?y=/providers/").map(|t| t.asker()), Some(Asker::Modules));
     }
 
     #[test]

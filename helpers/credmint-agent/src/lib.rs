@@ -1,0 +1,35 @@
+//! The agent's rooms: requests of the agent protocol come in over a private socket or stdio, credentials go out.
+//! From a request to its answer: `server` → `material` → `recipe` → `get` → `entries` → `answers`; the bridge speaks HTTP.
+//! Writes no file but the last failure. `protocol-spec/agent-protocol.md`, `protocol-spec/bridge-protocol.md`.
+
+mod agent;
+mod answers;
+mod bridge;
+mod connection;
+mod entries;
+mod explain;
+mod failure;
+mod get;
+mod listener;
+mod material;
+mod options;
+mod recipe;
+mod renewal;
+mod run;
+mod server;
+mod status;
+
+use std::alloc::System;
+use std::process::ExitCode;
+
+use zeroizing_alloc::ZeroAlloc;
+
+/// Wipes all memory that is given back: buffers of the libraries that a secret passes through are not ours to wipe.
+#[global_allocator]
+static ALLOCATOR: ZeroAlloc<System> = ZeroAlloc(System);
+
+/// Runs the agent as its command line says.
+#[must_use]
+pub fn main() -> ExitCode {
+    run::run(options::Options::from_command_line())
+}

@@ -28,24 +28,28 @@ pub(crate) fn settings() -> Option<String> {
 
 /// Asks the agent that runs; `None` when none does.
 pub(crate) fn ask_if_running(ask: Ask) -> Result<Option<Answer>, Failure> {
-    answered(ask_running(ask, deadline()).map_err(failure)?)
+    answered(ask_running(ask, deadline()).map_err(|error| failure(&error))?)
 }
 
 /// Asks the agent that runs, else a child that answers this question and ends.
 pub(crate) fn ask_or_once(ask: &dyn Fn() -> Ask) -> Result<Answer, Failure> {
-    let once = environment::read(environment::CREDMINT_AGENT).is_some_and(|mode| mode == "once");
-    if let Some(answer) = if once { None } else { ask_if_running(ask())? } {
+    let running = match environment::read(environment::CREDMINT_AGENT).as_deref() {
+        None | Some("auto") => ask_if_running(ask())?,
+        Some("once") => None,
+        Some(_) => return Err(failure(&AskAgentError::Mode)),
+    };
+    if let Some(answer) = running {
         return Ok(answer);
     }
     let program = programs::agent()?;
-    let mut child = start::start_once(&program, deadline()).map_err(|error| failure(error.into()))?;
-    let answer = converse(&mut child, ask(), &supply).map_err(|error| failure(error.into()))?;
+    let mut child = start::start_once(&program, deadline()).map_err(|error| failure(&error.into()))?;
+    let answer = converse(&mut child, ask(), &supply).map_err(|error| failure(&error.into()))?;
     answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
 }
 
 /// Asks the agent, and starts one that stays if there is none.
 pub(crate) fn ask_or_start(ask: Ask) -> Result<Answer, Failure> {
-    let answer = ask_agent(ask, &|| true, deadline()).map_err(failure)?;
+    let answer = ask_agent(ask, &|| true, deadline()).map_err(|error| failure(&error))?;
     answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
 }
 
@@ -78,6 +82,6 @@ fn deadline() -> Deadline {
     Deadline::after(Instant::now(), PATIENCE)
 }
 
-fn failure(error: AskAgentError) -> Failure {
+fn failure(error: &AskAgentError) -> Failure {
     error.failure("credmint")
 }

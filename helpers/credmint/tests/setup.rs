@@ -200,6 +200,23 @@ fn tofu_has_its_own_file_or_reads_the_one_of_terraform() {
 }
 
 #[test]
+fn tofu_keeps_its_own_directories_if_it_has_them() {
+    let home = Home::new("tofu-xdg");
+    home.write(".config/opentofu/more.tfrc", "# mine\n");
+    let run = |data: Option<&str>| {
+        let mut command = home.command(&["--tool", "tofu"]);
+        command.env("XDG_CONFIG_HOME", home.path(".config")).envs(data.map(|data| ("XDG_DATA_HOME", home.path(data))));
+        outcome(&mut command)
+    };
+    assert_eq!(run(Some(".data")).code, Some(0));
+    assert!(home.path(".config/opentofu/tofurc").exists() && !home.path(".terraform.d").exists());
+    assert!(home.path(".data/opentofu/plugins/terraform-credentials-credmint").exists());
+    assert!(run(Some(".data")).out.starts_with("Nothing to change."));
+    let moved = run(None);
+    assert!(moved.out.starts_with("note: ") && moved.out.contains("tofu then reads it in place of"), "{}", moved.out);
+}
+
+#[test]
 fn helper_stays_while_the_other_tool_needs_it() {
     let home = Home::new("both");
     home.write(".tofurc", "# tofu\n");

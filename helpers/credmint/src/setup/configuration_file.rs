@@ -16,10 +16,12 @@ const LARGEST: usize = 1 << 20;
 pub(crate) struct Places {
     /// The CLI configuration.
     pub(crate) configuration: PathBuf,
-    /// Whether `TF_CLI_CONFIG_FILE` names it; then the files in the tool's directory are not read.
+    /// Whether `TF_CLI_CONFIG_FILE` names it; then the files of `directory` are not read.
     pub(crate) named: bool,
-    /// `~/.terraform.d`: plug-ins, and further configuration.
+    /// Where further configuration is.
     pub(crate) directory: PathBuf,
+    /// Directories that have `plugins` in them, the one to install into first.
+    pub(crate) plugins: Vec<PathBuf>,
 }
 
 impl Places {
@@ -27,8 +29,21 @@ impl Places {
     pub(crate) fn of(tool: Tool) -> Result<Self, Failure> {
         let base = base().ok_or_else(no_home)?;
         let named = environment::read("TF_CLI_CONFIG_FILE").and_then(|path| std::path::absolute(path).ok());
-        let directory = base.join(if cfg!(windows) { "terraform.d" } else { ".terraform.d" });
-        Ok(Self { named: named.is_some(), configuration: named.unwrap_or_else(|| usual(tool, &base)), directory })
+        let usual_directory = base.join(if cfg!(windows) { "terraform.d" } else { ".terraform.d" });
+        let [config, data] = if tool == Tool::Tofu { tofu_directories() } else { [None, None] };
+        let mut plugins = vec![usual_directory.clone()];
+        plugins.extend(data);
+        // Tofu leaves its XDG directory for ~/.terraform.d as soon as that exists: do not make it without need.
+        let xdg = config.filter(|_| !usual_directory.exists());
+        if xdg.is_some() {
+            plugins.reverse();
+        }
+        Ok(Self {
+            named: named.is_some(),
+            configuration: named.unwrap_or_else(|| usual(tool, &base)),
+            directory: xdg.unwrap_or(usual_directory),
+            plugins,
+        })
     }
 
     /// Lists the further files that the tool reads.
@@ -44,6 +59,22 @@ impl Places {
         let usual = base().into_iter().flat_map(move |base| tools.clone().map(move |tool| usual(tool, &base)));
         usual.filter(|path| *path != self.configuration).collect()
     }
+
+    /// Says when an installation makes tofu read another directory than before.
+    pub(crate) fn note(&self) -> Option<String> {
+        let target = self.plugins.first()?;
+        let moves = *target != self.directory && self.directory.exists() && !target.exists() && self.plugins.len() == 1;
+        moves.then(|| {
+            let (old, new) = (self.directory.display(), target.display());
+            format!("{new} comes into being, and tofu then reads it in place of {old}: move your files there")
+        })
+    }
+}
+
+/// Tofu's directories for configuration and data, where the variables of XDG are set.
+fn tofu_directories() -> [Option<PathBuf>; 2] {
+    let names = [environment::XDG_CONFIG_HOME, "XDG_DATA_HOME"];
+    names.map(|name| environment::absolute_path(name).filter(|_| cfg!(unix)).map(|base| base.join("opentofu")))
 }
 
 /// Reads a file that people write; `None` when there is none.

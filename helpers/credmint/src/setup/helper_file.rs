@@ -10,27 +10,30 @@ use credmint_vocabulary::{Failure, FailureKind};
 use super::change::Change;
 use crate::programs::{HELPER, file_name};
 
-/// Finds out what is needed so that Terraform runs `program`.
-pub(crate) fn install(terraform_directory: &Path, program: &Path) -> Result<Option<Change>, Failure> {
-    let at = place(terraform_directory);
-    refuse_shadows(terraform_directory)?;
-    let change = Some(Change::Install { at: at.clone(), program: program.to_owned() });
+/// Finds out what is needed so that `program` is run, from one of the directories that have `plugins` in them.
+pub(crate) fn install(directories: &[PathBuf], program: &Path) -> Result<Option<Change>, Failure> {
+    directories.iter().try_for_each(|directory| refuse_shadows(directory))?;
+    if directories.iter().any(|directory| is_the_same(&place(directory), program)) {
+        return Ok(None);
+    }
+    let Some(at) = directories.first().map(|directory| place(directory)) else { return Ok(None) };
     match fs::symlink_metadata(&at) {
-        Err(_) => Ok(change),
-        Ok(_) if is_the_same(&at, program) => Ok(None),
-        Ok(found) if found.is_symlink() || cfg!(windows) => Ok(change),
-        Ok(_) => Err(other_file(&at)),
+        Ok(found) if !found.is_symlink() && cfg!(unix) => Err(other_file(&at)),
+        _ => Ok(Some(Change::Install { at, program: program.to_owned() })),
     }
 }
 
 /// Finds out what has to go; a file that is no link to a helper of ours stays.
-pub(crate) fn uninstall(terraform_directory: &Path) -> Option<Change> {
-    let at = place(terraform_directory);
-    let ours = match fs::read_link(&at) {
+pub(crate) fn uninstall(directories: &[PathBuf]) -> Vec<Change> {
+    let places = directories.iter().map(|directory| place(directory));
+    places.filter(|at| is_ours(at)).map(|at| Change::Uninstall { at }).collect()
+}
+
+fn is_ours(at: &Path) -> bool {
+    match fs::read_link(at) {
         Ok(target) => target.file_stem().is_some_and(|name| name == HELPER),
         Err(_) => cfg!(windows) && at.is_file(),
-    };
-    ours.then_some(Change::Uninstall { at })
+    }
 }
 
 fn place(terraform_directory: &Path) -> PathBuf {

@@ -27,7 +27,7 @@ pub(crate) fn next(host: &Hostname, settings: &HostSettings, main: &Path) -> Vec
 
 fn example(host: &Hostname) -> impl Iterator<Item = String> {
     let host = format!("[host.\"{host}\"]");
-    EXAMPLE.lines().map(str::to_owned).chain([host]).chain(HOST.lines().map(str::to_owned)).map(indent)
+    EXAMPLE.lines().map(str::to_owned).chain([String::new(), host]).chain(HOST.lines().map(str::to_owned)).map(indent)
 }
 
 fn indent(line: String) -> String {

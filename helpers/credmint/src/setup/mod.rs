@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &SetupArguments) -> Result<(), Failure> {
         return Ok(());
     }
     if !arguments.remove {
-        out::text(&next(&plan)?.join("\n"));
+        out::text(&format!("\n{}", next(&plan)?.join("\n")));
     }
     Ok(())
 }
@@ -59,7 +59,7 @@ fn carry_out(changes: &[Change], arguments: &SetupArguments) -> Result<bool, Fai
         return Ok(false);
     }
     changes.iter().try_for_each(Change::apply)?;
-    out::text("Done.\n\n");
+    out::text("Done.");
     Ok(true)
 }
 

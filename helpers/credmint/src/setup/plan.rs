@@ -40,9 +40,9 @@ pub(crate) fn make(host: &Hostname, tool: Tool, arguments: &SetupArguments) -> R
         _ => None,
     };
     refuse_other_helpers(&places, host)?;
-    let helper = helper_file::install(&places.directory, &programs::beside(programs::HELPER)?)?;
+    let helper = helper_file::install(&places.plugins, &programs::beside(programs::HELPER)?)?;
     let configuration = addition(host, &places, &settings)?;
-    let notes = shadow::notes(host, &places)?;
+    let notes = shadow::notes(host, &places)?.into_iter().chain(helper.as_ref().and(places.note())).collect();
     Ok(Plan { host: host.clone(), notes, changes: [helper, drop_in, configuration].into_iter().flatten().collect() })
 }
 
@@ -81,8 +81,8 @@ fn removal(
         () => Some(Change::Write { path, old: Some(old), new }),
     };
     let drop_in = files.map(|files| drop_in::remove(host, files)).transpose()?.flatten();
-    let helper = if unused { helper_file::uninstall(&places.directory) } else { None };
-    Ok([edit, drop_in, helper].into_iter().flatten().collect())
+    let helpers = if unused { helper_file::uninstall(&places.plugins) } else { Vec::new() };
+    Ok([edit, drop_in].into_iter().flatten().chain(helpers).collect())
 }
 
 /// Tells whether another CLI configuration names our helper: both tools use one plug-in directory.

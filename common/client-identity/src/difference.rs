@@ -99,9 +99,12 @@ pub(crate) fn of_life(asked: Option<Duration>, not_before: Timestamp, not_after:
     (shorter || longer).then_some(Difference::Life { asked, granted })
 }
 
-/// Compares names.
+/// Compares names; who asked for none has nothing to compare.
 pub(crate) fn of_names(asked: &Names, granted: &Names) -> Vec<Difference> {
     let mut all = Vec::new();
+    if *asked == Names::default() {
+        return all;
+    }
     if let Some(name) = asked.common_name.as_ref().filter(|name| Some(*name) != granted.common_name.as_ref()) {
         all.push(Difference::CommonName { asked: name.clone(), granted: granted.common_name.clone() });
     }

@@ -5,6 +5,9 @@
 #[cfg(test)]
 mod kit;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(test)]
 mod proxies;
 #[cfg(test)]
 mod send;

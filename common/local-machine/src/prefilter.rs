@@ -32,9 +32,23 @@ fn could_name(files: &SettingsFiles, hostname: &Hostname) -> bool {
 fn might_name(text: &[u8], hostname: &str) -> bool {
     let doubtful = |pair: &[u8]| matches!(pair, [b'\\', b'u' | b'U' | b'x']);
     let name = hostname.as_bytes();
-    text.iter().any(|byte| !byte.is_ascii() || *byte == b'*')
-        || text.windows(2).any(doubtful)
-        || text.windows(name.len().max(1)).any(|part| part.eq_ignore_ascii_case(name))
+    text.iter().any(|byte| !byte.is_ascii() || *byte == b'*') || text.windows(2).any(doubtful) || names(text, name)
+}
+
+/// Looks for the whole name: `corp.example` is not in `registry.corp.example`. A name with a mistake around it counts.
+fn names(text: &[u8], name: &[u8]) -> bool {
+    let letter = |at: Option<usize>| {
+        let byte = at.and_then(|at| text.get(at));
+        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte))
+    };
+    let is_dot = |at: Option<usize>| at.and_then(|at| text.get(at)) == Some(&b'.');
+    let goes_on = |next: Option<usize>, beyond: Option<usize>| letter(next) || (is_dot(next) && letter(beyond));
+    text.windows(name.len().max(1)).enumerate().any(|(at, part)| {
+        let end = at + name.len();
+        part.eq_ignore_ascii_case(name)
+            && !goes_on(at.checked_sub(1), at.checked_sub(2))
+            && !goes_on(Some(end), Some(end + 1))
+    })
 }
 
 /// Looks for `mode = "once"` outside comments, under whatever table: no other table has that key.
@@ -58,12 +72,18 @@ mod tests {
 
     #[test]
     fn truth_table_of_one_file() {
-        let cases: [(&[u8], bool); 9] = [
+        let cases: [(&[u8], bool); 15] = [
             (b"", false),
             (b"[host.\"other.example\"]", false),
             (b"[host.\"registry.corp.example\"]", true),
             (b"[host.\"Registry.Corp.Example\"]", true),
             (b"# registry.corp.example", true),
+            (b"[host.\"my.registry.corp.example\"]", false),
+            (b"[host.\"registry.corp.example.evil.example\"]", false),
+            (b"[host.\"registry.corp.example:443\"]", true),
+            (b"[host.\"registry.corp.example.\"]", true),
+            (b"[host.\"https://.registry.corp.example/\"]", true),
+            (b"[host.'registry.corp.example'] # not my.registry.corp.example", true),
             (b"[host.\"*.corp.example\"]", true),
             (b"[host.\"r\\u0065gistry.corp.example\"]", true),
             ("[host.\"bücher.example\"]".as_bytes(), true),

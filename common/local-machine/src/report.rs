@@ -4,16 +4,17 @@
 
 use std::process::ExitCode;
 
-use credmint_vocabulary::Failure;
+use credmint_vocabulary::{Failure, FailureKind};
 
 use crate::{clock, last_failure, terminal};
 
 /// Tells a failure wherever a person might look, and gives the exit status of its kind.
 #[must_use]
 pub fn failure(program: &str, hostname: Option<&str>, failure: &Failure) -> ExitCode {
+    let failure = with_a_hint(program, hostname, failure);
     write_stderr(&format!("{program}: {failure}\n"));
-    terminal::say(&one_line(program, failure));
-    last_failure::record(program, hostname, failure, clock::now());
+    terminal::say(&one_line(program, &failure));
+    last_failure::record(program, hostname, &failure, clock::now());
     ExitCode::from(failure.kind.exit_status())
 }
 
@@ -25,6 +26,17 @@ pub fn quiet_panics(program: &'static str) {
     }));
 }
 
+/// Gives a failure that came without a next step the one that shows most.
+fn with_a_hint(program: &str, hostname: Option<&str>, failure: &Failure) -> Failure {
+    let next = || match (failure.kind, hostname) {
+        (FailureKind::Usage, _) => format!("{program} --help"),
+        (_, Some(hostname)) => format!("credmint explain {hostname}"),
+        (_, None) => "credmint status".to_owned(),
+    };
+    let failure = failure.clone();
+    if failure.hint.is_some() { failure } else { failure.hint(next()) }
+}
+
 fn one_line(program: &str, failure: &Failure) -> String {
     let hint = failure.hint.as_ref().map(|hint| format!(" (hint: {hint})")).unwrap_or_default();
     format!("{program}: {}{hint}", failure.what)
@@ -33,4 +45,19 @@ fn one_line(program: &str, failure: &Failure) -> String {
 fn write_stderr(text: &str) {
     use std::io::Write;
     std::io::stderr().write_all(text.as_bytes()).unwrap_or_default();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_left_without_a_next_step() {
+        let hint = |kind, hostname| with_a_hint("helper", hostname, &Failure::new(kind, "no")).hint.unwrap_or_default();
+        assert_eq!(hint(FailureKind::Usage, Some("a.example")), "helper --help");
+        assert_eq!(hint(FailureKind::Refused, Some("a.example")), "credmint explain a.example");
+        assert_eq!(hint(FailureKind::Internal, None), "credmint status");
+        let own = Failure::new(FailureKind::Usage, "no").hint("own");
+        assert_eq!(with_a_hint("helper", None, &own), own);
+    }
 }

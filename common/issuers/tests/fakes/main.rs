@@ -1,0 +1,12 @@
+//! Issuers against fakes on loopback: for what the real servers cannot be made to do, or not at a wanted moment.
+//!
+//! A real OpenBao is never sealed half-way through a mint, redirects to no stranger, signs no certificate for another
+//! key, has the right clock and repeats no secret in its errors. What it can do is told in `tests/stories`.
+#![expect(clippy::unwrap_used, reason = "this is a test")]
+
+mod exchange;
+mod fake;
+mod pki;
+mod vault_answers;
+mod vault_defaults;
+mod world;

@@ -18,16 +18,27 @@ use crate::entries::{Entry, Landing, Outcome};
 use crate::failure;
 use crate::recipe::Recipe;
 
-/// Gives a fresh entry; the last good one if no fresh one can be had and it is still accepted.
+/// Gives a fresh entry, fit to be held for a whole run; the last good one if no fresh one can be had soon.
 pub(crate) async fn entry_of(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
-    let kept = agent.entries.get(recipe.key);
-    if let Some(entry) = kept.as_ref().filter(|entry| entry.is_fresh(clock::now())) {
-        entry.used.set(clock::now());
-        return Ok(Rc::clone(entry));
+    let kept = agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now()));
+    let Some(entry) = kept else { return make(agent, recipe, deadline).await };
+    entry.used.set(clock::now());
+    if entry.is_fresh(clock::now()) {
+        return Ok(entry);
     }
-    match (make(agent, recipe, deadline).await, kept) {
-        (Err(_), Some(entry)) if entry.is_alive(clock::now()) => Ok(entry),
-        (made, _) => made,
+    // Nobody waits long for something better than what is still accepted.
+    let made = make(agent, recipe, deadline.at_most(Instant::now(), PATIENCE_WITH_A_GOOD_ONE)).await;
+    Ok(made.unwrap_or(entry))
+}
+
+/// Gives an entry for one request through the bridge: whatever is accepted at this moment.
+pub(crate) async fn entry_for_now(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
+    match agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now())) {
+        Some(entry) => {
+            entry.used.set(clock::now());
+            Ok(entry)
+        }
+        None => make(agent, recipe, deadline).await,
     }
 }
 
@@ -111,6 +122,8 @@ fn jitter() -> f64 {
     }
 }
 
+/// How long a caller waits for a fresh entry while the last good one is still accepted.
+const PATIENCE_WITH_A_GOOD_ONE: Duration = Duration::from_secs(3);
 /// How long one flight may take in all.
 const WHOLE_FLIGHT: Duration = Duration::from_secs(10);
 /// How long a failure is remembered: one `init` asks up to five times, and a person who fixed it should not wait.

@@ -15,6 +15,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
+use tokio::time::timeout;
 use url::Url;
 
 use super::Bridge;
@@ -23,7 +24,7 @@ use super::rewrite::Rewriter;
 use super::target::{Asker, Target};
 use crate::agent::Agent;
 use crate::entries::{Entry, Held};
-use crate::get::entry_of;
+use crate::get::entry_for_now;
 use crate::recipe::Recipe;
 
 /// Answers one request; a failure is an answer too.
@@ -103,13 +104,14 @@ fn upstream_url(hostname: &Hostname, path_and_query: &str) -> Result<Url, Failur
 
 async fn forward(agent: &Rc<Agent>, visit: Visit, request: Request<Incoming>) -> Result<Response<Body>, Failure> {
     let deadline = Deadline::after(Instant::now(), CREDENTIAL_TIMEOUT);
-    let entry = entry_of(agent, &visit.recipe, deadline).await?;
+    let entry = entry_for_now(agent, &visit.recipe, deadline).await?;
     agent.asked.set(clock::now());
     let upstream = upstream_of(agent, &entry)?;
     let (parts, body) = request.into_parts();
     let request = Request::from_parts(outgoing(parts, &visit, &entry)?, body);
-    let response = upstream.request(request).await.map_err(|error| unreachable(&visit.recipe.hostname, &error))?;
-    incoming(agent, &visit, response).await
+    let hostname = &visit.recipe.hostname;
+    let response = timeout(ANSWER_TIMEOUT, upstream.request(request)).await.map_err(|_| slow(hostname))?;
+    incoming(agent, &visit, response.map_err(|error| unreachable(hostname, &error))?).await
 }
 
 /// Finds the connections that present this entry's credential, or makes them.
@@ -240,12 +242,18 @@ fn refused(what: &str) -> Failure {
     Failure::new(FailureKind::Refused, what)
 }
 
+fn slow(hostname: &Hostname) -> Failure {
+    let what = format!("{hostname} did not begin to answer within {} s", ANSWER_TIMEOUT.as_secs());
+    Failure::new(FailureKind::Unreachable, what).hint("run the command again")
+}
+
 fn unreachable(hostname: &Hostname, error: &HttpsError) -> Failure {
     let kind = match error {
         HttpsError::ClientCertificateRefused { .. } => FailureKind::Refused,
         _ => FailureKind::Unreachable,
     };
-    Failure::new(kind, format!("{hostname}: {error}")).hint(format!("credmint explain {hostname}"))
+    Failure::new(kind, format!("{hostname}: {error}"))
+        .hint(error.hint().unwrap_or_else(|| format!("credmint explain {hostname}")))
 }
 
 const TERRAFORM_GET: HeaderName = HeaderName::from_static("x-terraform-get");
@@ -261,3 +269,5 @@ const HOP_BY_HOP: [&str; 8] = [
 ];
 const MOST_JSON: usize = 1024 * 1024;
 const CREDENTIAL_TIMEOUT: Duration = Duration::from_secs(8);
+/// How long an upstream may take to begin its answer; Terraform itself gives a registry ten seconds, an archive all day.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);

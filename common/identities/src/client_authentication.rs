@@ -102,8 +102,9 @@ pub(crate) fn client_id(client: &ClientAuthentication) -> &str {
     }
 }
 
-/// Names a source for people.
-pub(crate) fn source_name(source: &Source) -> String {
+/// Names a source for people, without what is in it.
+#[must_use]
+pub fn source_name(source: &Source) -> String {
     match source {
         Source::Env(name) => format!("the variable {name}"),
         Source::File(path) => format!("the file {}", path.display()),

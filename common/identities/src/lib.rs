@@ -21,7 +21,7 @@ pub use ask::{IdentityError, ask};
 pub use caller::{Caller, caller_reads};
 pub use claims::Claims;
 pub use client_assertion::{AssertionError, client_assertion};
-pub use client_authentication::{ClientProof, ClientProofError, prove};
+pub use client_authentication::{ClientProof, ClientProofError, prove, source_name};
 pub use command::CommandError;
 pub use quotable::quotable;
 pub use source::{SourceError, read_source};

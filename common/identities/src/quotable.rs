@@ -51,15 +51,27 @@ fn looks_secret(word: &str) -> bool {
             !before.ends_with(|c: char| c.is_ascii_alphanumeric()) && rest.len() >= 16 && !rest.contains(['.', '/'])
         })
     });
-    let jwt =
-        word.find("ey").is_some_and(|at| word.get(at..).is_some_and(|rest| rest.len() > 20 && rest.contains('.')));
-    vault || jwt || word.split(['.', '/', '%', '=']).any(is_random)
+    vault || has_jwt(word) || word.split(['.', '/', '%', '=']).any(is_random)
 }
 
-/// Tells a long run that mixes letters and digits, which words of a language do not.
+/// Tells a JWT by its beginning, which is `{"` in Base64.
+fn has_jwt(word: &str) -> bool {
+    word.split_once("eyJ").is_some_and(|(_, rest)| rest.len() > 16 && rest.contains('.'))
+}
+
+/// Tells a long run that mixes letters and digits in a way that names and words do not. UUIDs count: AppRole's secrets are.
 fn is_random(run: &str) -> bool {
-    let has = |kind: fn(&u8) -> bool| run.bytes().any(|byte| kind(&byte));
-    run.len() >= LONG && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
+    let has = |run: &str, kind: fn(&u8) -> bool| run.bytes().any(|byte| kind(&byte));
+    let mixed = |run: &str| has(run, u8::is_ascii_digit) && has(run, u8::is_ascii_alphabetic);
+    let parts: Vec<_> = run.split(['-', '_']).collect();
+    let solid = parts.iter().any(|part| part.len() >= 20 && mixed(part));
+    let three_kinds = mixed(run) && has(run, u8::is_ascii_uppercase) && has(run, u8::is_ascii_lowercase);
+    run.len() >= LONG && (solid || three_kinds || is_uuid(&parts))
+}
+
+fn is_uuid(parts: &[&str]) -> bool {
+    let lengths: Vec<_> = parts.iter().map(|part| part.len()).collect();
+    lengths == [8, 4, 4, 4, 12] && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]
@@ -75,6 +87,8 @@ mod tests {
             "b.AAAAAQL3CzVh0yRkZ1TtokenAbCd12",
             "0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d",
             "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+            "5f9c3a52-7b51-4c39-9b62-0d5a1f0c8e11",
+            "Zm9v-YmFy_0a1b2c3d4e5f-XYZ12345-aBcD",
         ] {
             assert_eq!(quotable(&format!("bad token \"{secret}\" seen")), "bad token \"(left out)\" seen", "{secret}");
             assert!(!quotable(&format!("token={secret}")).contains(secret), "{secret}");
@@ -89,6 +103,8 @@ mod tests {
             "role \"terraform\" could not be found",
             "common name build.corp.example not allowed by this role",
             "URI spiffe://corp.example/ns/build/sa/runner-with-a-long-name is not allowed",
+            "issuer https://keycloak.corp.example/realms/builders-of-things-2026 is not trusted",
+            "host build-42-of-the-very-long-named-team-1.corp.example not allowed by this role",
             "TTL \"48h\" is larger than max_ttl of 1h. See https://docs.example/pki/roles.html",
         ] {
             assert_eq!(quotable(text), text);

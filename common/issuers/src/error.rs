@@ -26,10 +26,12 @@ pub enum GrantError {
     #[error(transparent)]
     Source(#[from] SourceError),
     /// A source has nothing.
-    #[error("{what} is not where the settings say")]
+    #[error("{what} is missing: {place} is not there")]
     SourceAbsent {
         /// What was looked for.
-        what: String,
+        what: &'static str,
+        /// Where.
+        place: String,
     },
     /// A value of the settings cannot be used.
     #[error("{0}")]

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use credmint_identities::{Claims, SubjectToken, TokenEndpoint, TokenEndpointError, prove, read_source};
+use credmint_identities::{Claims, SubjectToken, TokenEndpoint, TokenEndpointError, prove, read_source, source_name};
 use credmint_settings::TokenExchange;
 use credmint_vocabulary::{Secret, printable};
 use serde::Deserialize;
@@ -57,7 +57,7 @@ pub(crate) async fn grant(
 async fn actor(settings: &TokenExchange, world: &World<'_>) -> Result<Option<Secret<String>>, GrantError> {
     let Some(source) = &settings.actor_token else { return Ok(None) };
     let found = read_source(source, world.caller, world.deadline).await?;
-    found.map(Some).ok_or_else(|| GrantError::SourceAbsent { what: "the actor token".to_owned() })
+    found.map(Some).ok_or_else(|| GrantError::SourceAbsent { what: "the actor token", place: source_name(source) })
 }
 
 /// Lists the parameters of RFC 8693 §2.1.

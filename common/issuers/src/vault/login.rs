@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use credmint_client_identity::{Asked, ClientIdentity, Names, PrivateKey};
-use credmint_identities::{SubjectToken, read_source};
+use credmint_identities::{SubjectToken, read_source, source_name};
 use credmint_settings::{Source, VaultAuth, VaultLogin};
 use credmint_vocabulary::{Expiry, Secret};
 use serde::Deserialize;
@@ -168,9 +168,9 @@ async fn given(source: &Source, world: &World<'_>) -> Result<Session, GrantError
     Ok(Session { token, expires: None, ours: false, notes: Vec::new() })
 }
 
-async fn read(source: &Source, what: &str, world: &World<'_>) -> Result<Secret<String>, GrantError> {
+async fn read(source: &Source, what: &'static str, world: &World<'_>) -> Result<Secret<String>, GrantError> {
     let found = read_source(source, world.caller, world.deadline).await?;
-    found.ok_or_else(|| GrantError::SourceAbsent { what: what.to_owned() })
+    found.ok_or_else(|| GrantError::SourceAbsent { what, place: source_name(source) })
 }
 
 /// Puts the client identity of `cert` together from its two sources.

@@ -143,7 +143,7 @@ async fn nobody_an_absent_actor_and_an_expired_subject_send_nothing() {
     let error = ask(&issuer, None, &caller()).await.unwrap_err();
     assert!(matches!(error, GrantError::Nobody), "{error}");
     let error = ask_as_alice(&issuer).await.unwrap_err();
-    assert_eq!(error.to_string(), "the actor token is not where the settings say");
+    assert_eq!(error.to_string(), "the actor token is missing: the variable ACTOR is not there");
     let error = ask(&issuer, Some(&jwt(r#"{"exp":1000}"#)), &caller()).await.unwrap_err();
     assert!(matches!(error, GrantError::Expired { .. }), "{error}");
     assert!(server.seen().is_empty());

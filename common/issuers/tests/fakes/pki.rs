@@ -99,6 +99,7 @@ async fn names_stand_in_the_request_and_in_the_parameters() {
     let Granted::Identity(identity) = &grant.credential else { panic!("an identity") };
     assert_eq!(identity.names().dns_names, ["alice.corp.example"]);
     assert!(identity.anchor_pem().is_some(), "the root is kept as anchor");
+    assert_eq!(vault.seen().len(), 2, "one round trip for the login and one for the signature");
     let seen = vault.seen().remove(1);
     let body: Value = serde_json::from_str(&seen.body).unwrap();
     assert_eq!(seen.headers["x-vault-token"], "s.login");

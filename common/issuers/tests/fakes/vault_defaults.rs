@@ -1,4 +1,4 @@
-//! What `vaultrs` does by default and we do not: one test each, by the rows of `facts/crates-and-peers.md` §1.2.
+//! What `vaultrs` does by default and we do not: one test each, by the list at the head of `src/vault/mod.rs`.
 
 use credmint_identities::Caller;
 use credmint_issuers::{GrantError, Granted, revoke};

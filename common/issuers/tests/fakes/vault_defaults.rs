@@ -154,12 +154,12 @@ async fn a_users_own_token_stays_and_only_the_lease_of_the_secret_is_given_back(
     assert_eq!(vault.seen().len(), 2);
 }
 
-/// Runs the test below in a process whose environment is full of what `vaultrs` reads.
+/// Runs the test below once more, in a process whose environment is full of what `vaultrs` reads.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a process of its own is the only way to a different environment")]
 fn vaults_own_variables_have_no_effect() {
     let done = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "vault_defaults::inner_untrusted_server_is_refused"])
+        .args(["--exact", "vault_defaults::an_untrusted_server_is_refused"])
         .env("VAULT_SKIP_VERIFY", "")
         .env("VAULT_ADDR", "http://127.0.0.1:1")
         .env("VAULT_TOKEN", "s.environment")
@@ -171,8 +171,7 @@ fn vaults_own_variables_have_no_effect() {
 }
 
 #[tokio::test]
-#[ignore = "run by vaults_own_variables_have_no_effect, in a process of its own"]
-async fn inner_untrusted_server_is_refused() {
+async fn an_untrusted_server_is_refused() {
     let address = crate::pki::untrusted_tls_server().await;
     let error = ask(&vault_token(login(&address)), Some(&alice()), &Caller::default()).await.unwrap_err();
     let GrantError::Unreachable(why) = &error else { panic!("{error}") };

@@ -33,7 +33,7 @@ pub struct LastFailure {
 /// Keeps a failure, if there is a place for it.
 pub fn record(program: &str, hostname: Option<&str>, failure: &Failure, now: Timestamp) {
     if let Some(directory) = state_directory() {
-        record_in(&directory, line_of(program, hostname, failure, now));
+        record_in(&directory, &line_of(program, hostname, failure, now));
     }
 }
 
@@ -54,25 +54,34 @@ fn line_of(program: &str, hostname: Option<&str>, failure: &Failure, now: Timest
     }
 }
 
-fn record_in(directory: &Path, newest: LastFailure) {
+/// Adds a line to the newest that are there; they stay as they are, whoever wrote them.
+fn record_in(directory: &Path, newest: &LastFailure) {
     let _one_at_a_time = lock(directory);
-    let mut failures = read_in(directory);
-    failures.insert(0, newest);
-    failures.truncate(KEPT);
-    let mut text = String::new();
-    for failure in failures.iter().rev() {
-        text.push_str(&serde_json::to_string(failure).unwrap_or_default());
-        text.push('\n');
+    let kept = text_in(directory);
+    let lines: Vec<&[u8]> = lines(&kept).collect();
+    let older = lines.get(lines.len().saturating_sub(KEPT - 1)..).unwrap_or_default();
+    let newest = serde_json::to_vec(newest).unwrap_or_default();
+    let mut text = Vec::new();
+    for line in older.iter().copied().chain([newest.as_slice()]) {
+        text.extend_from_slice(line);
+        text.push(b'\n');
     }
-    write_private(&directory.join(FILE), text.as_bytes()).unwrap_or_default();
+    write_private(&directory.join(FILE), &text).unwrap_or_default();
 }
 
 fn read_in(directory: &Path) -> Vec<LastFailure> {
-    let bytes = read_bounded(&directory.join(FILE), MAXIMUM_FILE).ok().flatten().unwrap_or_default();
-    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let mut failures: Vec<LastFailure> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let text = text_in(directory);
+    let mut failures: Vec<LastFailure> = lines(&text).filter_map(|line| serde_json::from_slice(line).ok()).collect();
     failures.reverse();
     failures
+}
+
+fn text_in(directory: &Path) -> Vec<u8> {
+    read_bounded(&directory.join(FILE), MAXIMUM_FILE).ok().flatten().unwrap_or_default()
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
 /// Two failures at once are rare and small: wait a little, then go on without the lock.
@@ -103,7 +112,7 @@ mod tests {
     #[test]
     fn the_newest_are_kept_and_come_first() {
         let home = EmptyDirectory::new();
-        (0..KEPT + 5).for_each(|number| record_in(home.path(), failure(number)));
+        (0..KEPT + 5).for_each(|number| record_in(home.path(), &failure(number)));
         let kept = read_in(home.path());
         assert_eq!(kept.len(), KEPT);
         assert_eq!(kept.first(), Some(&failure(KEPT + 4)));
@@ -113,13 +122,13 @@ mod tests {
     fn lines_that_are_none_of_ours_are_skipped() {
         let home = EmptyDirectory::new();
         write_private(&home.path().join(FILE), b"not JSON\n{\"what\":\"old\",\"new\":1}\n\xff\n").expect("writes");
-        record_in(home.path(), failure(1));
+        record_in(home.path(), &failure(1));
         assert_eq!(read_in(home.path()).iter().map(|f| f.what.as_str()).collect::<Vec<_>>(), ["no 1", "old"]);
     }
 
     #[test]
     fn a_place_that_cannot_be_written_is_silently_none() {
-        record_in(Path::new("/proc/self/none"), failure(1));
+        record_in(Path::new("/proc/self/none"), &failure(1));
         assert!(read_in(Path::new("/proc/self/none")).is_empty());
     }
 
@@ -128,7 +137,7 @@ mod tests {
     fn the_file_is_private() {
         use std::os::unix::fs::PermissionsExt;
         let home = EmptyDirectory::new();
-        record_in(home.path(), failure(1));
+        record_in(home.path(), &failure(1));
         let mode = std::fs::metadata(home.path().join(FILE)).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }

@@ -85,12 +85,19 @@ fn own_name(headers: &HeaderMap, port: u16) -> Result<String, Failure> {
 }
 
 fn session(bridge: &Bridge, headers: &HeaderMap, hostname: &Hostname) -> Result<Rc<Recipe>, Failure> {
-    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
-    let recipe = bearer.and_then(|token| bridge.sessions.find(token));
+    let given = headers.get(header::AUTHORIZATION).ok_or_else(|| without_session(hostname))?;
+    let recipe = given.as_bytes().strip_prefix(b"Bearer ").and_then(|token| bridge.sessions.find(token));
     recipe.filter(|recipe| recipe.hostname == *hostname).ok_or_else(|| {
         let what = format!("the bridge does not know this session for {hostname}");
-        Failure::new(FailureKind::Refused, what).hint("is TF_TOKEN_… or a credentials block set? credmint status")
+        let hint = "is a TF_TOKEN_ variable or a credentials block set for it? then terraform asks no helper";
+        Failure::new(FailureKind::Refused, what).hint(hint)
     })
+}
+
+/// Terraform goes on anonymously when its helper fails, and shows this in place of what the helper said.
+fn without_session(hostname: &Hostname) -> Failure {
+    let what = format!("no credential for {hostname}: its helper failed, or was not asked");
+    Failure::new(FailureKind::Refused, what).hint("credmint status")
 }
 
 fn read_only(method: &Method) -> Result<(), Failure> {

@@ -118,7 +118,9 @@ impl Home {
     pub fn install_helper(&self, name: &str) -> PathBuf {
         let file = format!("terraform-credentials-{name}");
         let link = self.make_directory(".terraform.d/plugins").join(&file);
-        std::os::unix::fs::symlink(executable(&file), &link).expect("a link in the plug-in directory");
+        if !link.exists() {
+            std::os::unix::fs::symlink(executable(&file), &link).expect("a link in the plug-in directory");
+        }
         link
     }
 

@@ -90,16 +90,23 @@ fn inodes(pid: u32) -> Vec<u64> {
 
 /// Says whether a process listens on a TCP port of this machine.
 pub fn listens(pid: u32, port: u16) -> bool {
+    // 0A is TCP_LISTEN.
+    has_socket(pid, |fields| fields[1].ends_with(&format!(":{port:04X}")) && fields[3] == "0A")
+}
+
+/// Says whether a process has a connection to a TCP port of this machine.
+pub fn is_connected(pid: u32, port: u16) -> bool {
+    // 01 is TCP_ESTABLISHED.
+    has_socket(pid, |fields| fields[2].ends_with(&format!(":{port:04X}")) && fields[3] == "01")
+}
+
+/// Looks for a TCP socket of a process in the kernel's tables, whose tenth field is the socket's inode.
+fn has_socket(pid: u32, is_it: impl Fn(&[&str]) -> bool) -> bool {
     let own = inodes(pid);
-    let wanted = format!(":{port:04X}");
     ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|table| {
         let text = fs::read_to_string(table).unwrap_or_default();
         text.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>()).any(|fields| {
-            // 0A is TCP_LISTEN; the tenth field is the socket's inode.
-            fields.len() > 9
-                && fields[1].ends_with(&wanted)
-                && fields[3] == "0A"
-                && fields[9].parse().is_ok_and(|inode| own.contains(&inode))
+            fields.len() > 9 && is_it(&fields) && fields[9].parse().is_ok_and(|inode| own.contains(&inode))
         })
     })
 }

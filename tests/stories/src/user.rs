@@ -26,10 +26,17 @@ impl User {
     /// Moves in; nothing is configured but a port for the bridge that nobody else has.
     #[must_use]
     pub fn move_in() -> Self {
+        let user = Self::without_settings();
+        // The usual port follows from the user's number; stories that run side by side share that.
+        user.home.write(".config/credmint/config.d/bridge.toml", format!("[bridge]\nport = {}\n", user.port));
+        user
+    }
+
+    /// Moves in without any settings file.
+    #[must_use]
+    pub fn without_settings() -> Self {
         let home = Home::new();
         let (work, port) = (Terraform::write_configuration(&home, "work"), free_port());
-        // The usual port follows from the user's number; stories that run side by side share that.
-        home.write(".config/credmint/config.d/bridge.toml", format!("[bridge]\nport = {port}\n"));
         Self { home, canary: Canary::new(), port, work }
     }
 

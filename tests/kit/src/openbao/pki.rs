@@ -36,7 +36,7 @@ impl Client {
         );
         let signed = self.write(
             &format!("{root_mount}/root/sign-intermediate"),
-            json!({ "csr": request["data"]["csr"], "common_name": "Corp Issuing", "ttl": "4380h", "format": "pem_bundle" }),
+            json!({ "csr": request["data"]["csr"], "common_name": "Corp Issuing", "ttl": "4380h" }),
         );
         let (root, intermediate) = (text(&root["data"]["certificate"]), text(&signed["data"]["certificate"]));
         let path = format!("{intermediate}\n{root}");

@@ -54,6 +54,10 @@ fn key_of(hostname: &Hostname, route: &Route<'_>, caller: &Caller) -> EntryKey {
         path.hash(&mut digest);
         value.expose().hash(&mut digest);
     }
+    for (path, why) in &caller.unreadable {
+        path.hash(&mut digest);
+        why.hash(&mut digest);
+    }
     let mut key = [0; 32];
     key.iter_mut().zip(digest.0.finish().as_ref()).for_each(|(to, from)| *to = *from);
     EntryKey(key)

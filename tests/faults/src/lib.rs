@@ -13,6 +13,7 @@
 
 pub mod fake;
 pub mod fake_agent;
+pub mod other_user;
 pub mod raw;
 pub mod vault;
 
@@ -134,6 +135,19 @@ impl User {
                 return output;
             }
             assert!(start.elapsed() < patience, "the fault is gone and it still fails: {}", output.stderr);
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Asks for the host until the failure is another one: with this status and this word.
+    pub fn recovers_from(&self, status: i32, word: &str) {
+        let start = Instant::now();
+        loop {
+            let output = self.get();
+            if output.stderr.contains(word) {
+                return is_a_failure(&output, status, &[HOST]);
+            }
+            assert!(start.elapsed() < REMEMBERED, "{word:?} expected, still: {}", output.stderr);
             std::thread::sleep(Duration::from_millis(200));
         }
     }

@@ -45,7 +45,7 @@ fn sign(authority: &Authority, lie: &Lie, request: &Received) -> Act {
     let own = if lie.other_key { Some(credmint_test_kit::certificates::request("stranger").0) } else { None };
     let request = own.as_deref().or(asked["csr"].as_str()).expect("a certification request");
     let certificate = authority.sign_request(request, lie.begins_in, 3600);
-    let data = json!({ "certificate": certificate, "issuing_ca": authority.certificate(), "serial_number": "01" });
+    let data = json!({ "certificate": certificate, "issuing_ca": authority.certificate(), "serial_number": "01", "expiration": 0 });
     Act::json(200, &json!({ "data": data, "warnings": lie.warnings }))
 }
 

@@ -2,10 +2,12 @@
 //! Templates and the subject token come in, a client identity that was checked against what was asked goes out.
 //! The private key never leaves: a certification request is sent. <https://openbao.org/api-docs/secret/pki/#sign-certificate>
 
+use std::time::Instant;
+
 use credmint_client_identity::{Asked, ClientIdentity, KeyAlgorithm, Names, PrivateKey, SigningRequest};
 use credmint_identities::SubjectToken;
 use credmint_settings::VaultPki;
-use credmint_vocabulary::{Secret, printable};
+use credmint_vocabulary::{Expiry, Secret, printable};
 use vaultrs::api::pki::requests::SignCertificateRequest;
 use vaultrs::api::pki::responses::SignCertificateResponse;
 
@@ -21,21 +23,30 @@ struct Prepared {
     asked: Asked,
 }
 
+/// Holds what the engine signed, checked.
+struct Signed {
+    identity: ClientIdentity,
+    notes: Vec<String>,
+    leased: bool,
+}
+
 /// Logs in, has a fresh key signed, and checks what came back.
 pub(crate) async fn grant(
     settings: &VaultPki,
     subject: Option<&SubjectToken>,
     world: &World<'_>,
 ) -> Result<Grant, GrantError> {
+    let began = (world.now, Instant::now());
     let prepared = prepare(settings, subject).await?;
     let (server, session) = log_in(&settings.login, subject, world).await?;
-    let line = Line::new(&server, world.https, world.now, world.deadline);
+    let line = Line { began, ..Line::new(&server, world.https, world.now, world.deadline) };
     let signed = sign(settings, &prepared, &line, &session.token).await;
     match signed.and_then(|reply| assemble(prepared, &reply, &line)) {
-        Ok((identity, mut notes)) => {
+        Ok(signed) => {
             let lease = session.lease(&server, "");
-            notes.splice(0..0, session.notes);
-            Ok(Grant { credential: Granted::Identity(identity), notes, lease })
+            let ends_early = ends_with_the_login(&signed, session.expires);
+            let notes = session.notes.into_iter().chain(signed.notes).chain(ends_early).collect();
+            Ok(Grant { credential: Granted::Identity(signed.identity), notes, lease })
         }
         Err(error) => Err(give_back(error, &server, &session, world).await),
     }
@@ -118,7 +129,7 @@ fn is_also_alternative(names: &Names) -> bool {
 }
 
 /// Checks the answer and tells all in which it is not what was asked.
-fn assemble(prepared: Prepared, reply: &Reply, line: &Line<'_>) -> Result<(ClientIdentity, Vec<String>), GrantError> {
+fn assemble(prepared: Prepared, reply: &Reply, line: &Line<'_>) -> Result<Signed, GrantError> {
     let envelope: Envelope<SignCertificateResponse> = reply.read()?;
     let answer = envelope.data.ok_or_else(|| reply.malformed("an answer without `data`"))?;
     let mut chain = answer.ca_chain.unwrap_or_default();
@@ -129,7 +140,15 @@ fn assemble(prepared: Prepared, reply: &Reply, line: &Line<'_>) -> Result<(Clien
         .map_err(|error| GrantError::Certificate { error, clock: clock_note(reply.clock_ahead, &line.server.who) })?;
     notes.extend(differences.iter().map(ToString::to_string));
     notes.extend(clock_note(reply.clock_ahead, &line.server.who));
-    Ok((identity, notes))
+    Ok(Signed { identity, notes, leased: !envelope.lease_id.is_empty() })
+}
+
+/// Tells a trap of roles with `generate_lease`: such a certificate is revoked when the token that asked for it ends.
+fn ends_with_the_login(signed: &Signed, login_ends: Option<Expiry>) -> Option<String> {
+    let end = login_ends.filter(|end| signed.leased && *end < signed.identity.not_after())?;
+    Some(format!(
+        "the role leases its certificates (generate_lease): this one is revoked when the login ends, at {end}"
+    ))
 }
 
 /// Seconds that two clocks may differ before it is worth telling.

@@ -14,7 +14,7 @@ use url::Url;
 use crate::address::Address;
 use crate::answer::Answer;
 use crate::body::{Gathered, wiped};
-use crate::dial::CONNECT_TIMEOUT;
+use crate::dial::{CONNECT_TIMEOUT, IDLE};
 use crate::error::HttpsError;
 use crate::explain::explain;
 use crate::kept::{Client, Kept};
@@ -116,6 +116,7 @@ impl Https {
             .no_proxy()
             .dns_resolver(Resolver)
             .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(IDLE)
             .pool_max_idle_per_host(4);
         if let Some(proxy) = proxy {
             let unusable = |_| HttpsError::Proxy { why: "it is no URL" };

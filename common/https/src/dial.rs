@@ -20,6 +20,9 @@ use crate::resolver::Resolver;
 
 /// What connecting may take, TLS included.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long an unused connection is kept: past login and signing, and shorter than servers keep theirs, because a login
+/// that meets a closed connection is not sent twice.
+pub(crate) const IDLE: Duration = Duration::from_secs(20);
 
 /// Any error of a layer below.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;

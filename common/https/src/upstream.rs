@@ -24,15 +24,12 @@ use url::Url;
 
 use crate::address::Address;
 use crate::client::Https;
-use crate::dial::{Bounded, BoxError, Dial};
+use crate::dial::{Bounded, BoxError, Dial, IDLE};
 use crate::error::HttpsError;
 use crate::explain::explain;
 use crate::roots;
 use crate::tls::{self, Presented};
 use crate::trust::{self, Trust};
-
-/// How long an unused connection is kept.
-const IDLE: Duration = Duration::from_secs(60);
 
 /// Says where the bridge goes, and as whom.
 #[derive(Clone, Debug)]

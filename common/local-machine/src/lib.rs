@@ -30,11 +30,11 @@ pub use last_failure::LastFailure;
 pub use places::{PlaceError, socket_path, state_directory};
 pub use prefilter::could_route;
 pub use settings_files::{SettingsFiles, SettingsFilesError};
+#[cfg(unix)]
+pub use socket::peer_uid;
 #[cfg(windows)]
 pub use socket::pipe_options;
-pub use socket::{ConnectError, Connection, ListenError, Listening, connect, listen, withdraw};
-#[cfg(unix)]
-pub use socket::{own_uid, peer_uid};
+pub use socket::{ConnectError, Connection, ListenError, Listening, connect, listen, own_uid, withdraw};
 pub use supply::supply;
 
 #[cfg(test)]

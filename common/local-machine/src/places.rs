@@ -2,8 +2,11 @@
 //! The environment comes in, checked paths go out; the socket's directory is made and proved to be ours alone.
 //! Never falls back to a place that others can write.
 
-use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::path::Path;
+use std::path::PathBuf;
 
+#[cfg(unix)]
 use crate::directory::{DirectoryError, make_private};
 use crate::environment;
 

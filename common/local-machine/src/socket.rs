@@ -21,7 +21,7 @@ pub use peer::{own_uid, peer_uid};
 #[cfg(unix)]
 pub use unix::{Listening, connect, listen, withdraw};
 #[cfg(windows)]
-pub use windows::{Connection, Listening, connect, listen, pipe_options, withdraw};
+pub use windows::{Connection, Listening, connect, listen, own_uid, pipe_options, withdraw};
 
 /// Says why there is no connection to an agent.
 #[derive(Debug, thiserror::Error)]

@@ -5,6 +5,7 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::Child;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Instant;
@@ -45,7 +46,7 @@ pub fn connect(path: &Path, deadline: Deadline) -> Result<Connection, ConnectErr
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ConnectError::Absent,
         _ => ConnectError::Io(error),
     })?;
-    let (incoming, outgoing) = stream.split();
+    let (incoming, outgoing) = Half::both(stream);
     Ok(Connection::over(incoming, outgoing, deadline))
 }
 
@@ -74,6 +75,12 @@ pub fn listen(path: &Path) -> Result<Listening, ListenError> {
 
 /// Does nothing: a pipe's name goes with its last handle.
 pub fn withdraw(_listener: &Listener, _path: &Path) {}
+
+/// Gives the same number for everybody: Windows has none, and ports by user number are not for it.
+#[must_use]
+pub fn own_uid() -> u32 {
+    0
+}
 
 fn name(path: &Path) -> io::Result<Name<'_>> {
     path.to_fs_name::<GenericFilePath>()
@@ -111,6 +118,32 @@ fn read_aside(mut incoming: impl Read + Send + 'static) -> Receiver<io::Result<Z
         }
     });
     receiver
+}
+
+/// One of the two ends that use a pipe: one thread reads from it while another writes.
+struct Half(Arc<Stream>);
+
+impl Half {
+    fn both(stream: Stream) -> (Self, Self) {
+        let stream = Arc::new(stream);
+        (Self(Arc::clone(&stream)), Self(stream))
+    }
+}
+
+impl Read for Half {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.as_ref().read(buffer)
+    }
+}
+
+impl Write for Half {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.0.as_ref().write(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.as_ref().flush()
+    }
 }
 
 impl Read for Connection {

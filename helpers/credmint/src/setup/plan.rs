@@ -2,7 +2,7 @@
 //! A hostname, a tool and the arguments come in, changes and notes go out.
 //! Reads files and changes none.
 
-use credmint_local_machine::SettingsFiles;
+use credmint_local_machine::{SettingsFiles, own_uid};
 use credmint_settings::Bridge;
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 
@@ -57,7 +57,7 @@ pub(crate) fn settings(host: &Hostname) -> Result<(HostSettings, Option<Settings
 fn addition(host: &Hostname, places: &Places, settings: &HostSettings) -> Result<Option<Change>, Failure> {
     let path = &places.configuration;
     let old = read(path)?;
-    let port = Bridge { port: settings.port }.port_for(user_number());
+    let port = Bridge { port: settings.port }.port_for(own_uid());
     let services = (!settings.without_bridge).then(|| Services::on_bridge(host, port));
     let text = old.clone().unwrap_or_else(cli_configuration::new_file);
     let new = cli_configuration::add(&text, host, services.as_ref()).map_err(|error| refuse(path, host, &error))?;
@@ -89,14 +89,4 @@ fn removal(
 fn used_elsewhere(places: &Places) -> Result<bool, Failure> {
     let mut texts = places.others().into_iter().chain(places.further()).map(|path| read(&path));
     texts.try_fold(false, |used, text| Ok(used || text?.is_some_and(|text| cli_configuration::names_our_helper(&text))))
-}
-
-#[cfg(unix)]
-fn user_number() -> u32 {
-    credmint_local_machine::own_uid()
-}
-
-#[cfg(windows)]
-fn user_number() -> u32 {
-    0
 }

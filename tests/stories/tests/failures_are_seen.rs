@@ -10,7 +10,8 @@ const MODULE: &str =
 
 fn provider_alone(home: &Home) -> std::path::PathBuf {
     let text = credmint_test_kit::terraform::CONFIGURATION.replace(MODULE, "");
-    home.write("provider/main.tf", text).parent().expect("a directory").to_owned()
+    home.write("provider/main.tf", text);
+    home.path().join("provider")
 }
 
 /// What Terraform wrapped into lines and boxes, as one line.

@@ -31,6 +31,9 @@ pub(crate) fn explain(
     let why = words(causes.last().copied());
     let peer = peer.to_owned();
     match presented.suspicion() {
+        _ if connecting && causes.iter().any(|cause| is_closed(*cause)) => {
+            HttpsError::Handshake { peer, why: CLOSED.to_owned() }
+        }
         _ if connecting => HttpsError::Connect { peer, why },
         Some(suspicion) => HttpsError::Stream { peer, why: format!("{why}, {suspicion}") },
         None => HttpsError::Stream { peer, why },
@@ -50,6 +53,12 @@ fn causes<'e>(error: &'e (dyn Error + 'static)) -> Vec<&'e (dyn Error + 'static)
         };
     }
     all
+}
+
+/// Tells that the server closed: while connecting, that is in the handshake.
+fn is_closed(cause: &(dyn Error + 'static)) -> bool {
+    use io::ErrorKind::{ConnectionReset, UnexpectedEof};
+    cause.downcast_ref::<io::Error>().is_some_and(|error| matches!(error.kind(), UnexpectedEof | ConnectionReset))
 }
 
 fn by_type(peer: &str, cause: &(dyn Error + 'static)) -> Option<HttpsError> {
@@ -138,3 +147,5 @@ fn by_text(peer: &str, text: &str) -> Option<HttpsError> {
 fn words(deepest: Option<&(dyn Error + 'static)>) -> String {
     deepest.map_or_else(|| "no cause was given".to_owned(), |cause| printable(&cause.to_string(), 160))
 }
+
+const CLOSED: &str = "it closed the connection before it had said who it is; does it speak TLS at all?";

@@ -17,7 +17,7 @@ pub(crate) fn no_route(hostname: &Hostname) -> Failure {
 /// Nobody answered in time.
 pub(crate) fn too_slow(hostname: &Hostname) -> Failure {
     Failure::new(FailureKind::Unreachable, format!("no credential for {hostname} within the deadline"))
-        .hint("credmint status")
+        .hint(format!("credmint explain {hostname} shows who is asked"))
 }
 
 /// An identity failed in a way that is not absence.

@@ -124,7 +124,7 @@ fn jitter() -> f64 {
 
 /// How long a caller waits for a fresh entry while the last good one is still accepted.
 const PATIENCE_WITH_A_GOOD_ONE: Duration = Duration::from_secs(3);
-/// How long one flight may take in all.
-const WHOLE_FLIGHT: Duration = Duration::from_secs(10);
+/// How long one flight may take in all: it ends before its first waiter does, so that its own words are heard.
+const WHOLE_FLIGHT: Duration = Duration::from_secs(9);
 /// How long a failure is remembered: one `init` asks up to five times, and a person who fixed it should not wait.
 const REMEMBERED: Duration = Duration::from_secs(3);

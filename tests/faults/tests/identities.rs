@@ -164,7 +164,7 @@ fn a_command_that_hangs_for_longer_than_our_deadline_ends_with_it() {
     let user = User::move_in();
     let program = script(&user, "exec sleep 61");
     user.settings(command(&program, "timeout = \"1m\""));
-    user.fails(UNREACHABLE, &[]);
+    user.fails(UNREACHABLE, &["identity job", "print-token", "did not end"]);
     script(&user, "echo a-token-of-the-command");
     user.recovers();
     user.check();

@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::Bridge;
+use super::refusal;
 use super::reply::{self, Body};
 use super::rewrite::Rewriter;
 use super::target::{Asker, Target};
@@ -118,7 +119,7 @@ async fn forward(agent: &Rc<Agent>, visit: Visit, request: Request<Incoming>) ->
     let request = Request::from_parts(outgoing(parts, &visit, &entry)?, body);
     let hostname = &visit.recipe.hostname;
     let response = timeout(ANSWER_TIMEOUT, upstream.request(request)).await.map_err(|_| slow(hostname))?;
-    incoming(agent, &visit, response.map_err(|error| unreachable(hostname, &error))?).await
+    incoming(agent, &visit, &entry, response.map_err(|error| unreachable(hostname, &error))?).await
 }
 
 /// Finds the connections that present this entry's credential, or makes them.
@@ -168,7 +169,12 @@ fn bearer(token: &str) -> Result<HeaderValue, Failure> {
 }
 
 /// Makes the client's answer of the upstream's.
-async fn incoming(agent: &Agent, visit: &Visit, response: Response<Incoming>) -> Result<Response<Body>, Failure> {
+async fn incoming(
+    agent: &Agent,
+    visit: &Visit,
+    entry: &Entry,
+    response: Response<Incoming>,
+) -> Result<Response<Body>, Failure> {
     let bridge = agent.bridge.as_ref().ok_or_else(|| refused("there is no bridge"))?;
     let rewriter = Rewriter {
         capabilities: &bridge.capabilities,
@@ -182,6 +188,11 @@ async fn incoming(agent: &Agent, visit: &Visit, response: Response<Incoming>) ->
     if let Some(address) = parts.headers.get(&TERRAFORM_GET).and_then(|value| value.to_str().ok()) {
         let value = HeaderValue::try_from(rewriter.archive(address)?);
         parts.headers.insert(TERRAFORM_GET, value.map_err(|_| refused("the archive's address is malformed"))?);
+    }
+    if let (Held::Identity(identity), true) = (&entry.held, refusal::may_be_one(&parts)) {
+        let page = collect(body, &visit.recipe.hostname).await?;
+        let refusal = refusal::of_page(&page, &visit.recipe.hostname, identity.subject());
+        return refusal.map_or_else(|| Ok(Response::from_parts(parts, reply::body(page))), Err);
     }
     if !describes_package(&parts, visit) {
         return Ok(Response::from_parts(parts, body.boxed_unsync()));

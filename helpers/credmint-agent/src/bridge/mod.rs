@@ -5,6 +5,7 @@
 mod capability;
 mod forward;
 mod listen;
+mod refusal;
 mod reply;
 mod rewrite;
 mod session;

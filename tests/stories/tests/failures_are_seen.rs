@@ -1,7 +1,7 @@
 //! Where the helper fails the person sees why: on the terminal, in Terraform's own error, and in `credmint status`.
 
 use credmint_stories::{Company, HOST, User, env_identity, file_identity, terraform, wait_until};
-use credmint_test_kit::{Home, Terraform};
+use credmint_test_kit::{Authority, Gate, Home, Registry, Terraform};
 
 const VERSIONS: &str = "v1/modules/corp/network/aws/versions";
 const INIT: [&str; 3] = ["init", "-input=false", "-no-color"];
@@ -107,5 +107,25 @@ fn an_issuer_that_refuses_is_quoted_by_its_name_and_its_reason() {
     terraform.init(&user.home, &user.work).success();
     // 3. The last failure is still there to be read.
     assert!(user.credmint(&["status"]).stdout.contains("audience"));
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_registry_that_refuses_the_certificate_is_named_with_the_subject() {
+    let Some(terraform) = terraform() else { return };
+    let (mut company, mut user) = (Company::found(), User::move_in());
+
+    // 1. The registry trusts another authority than the one that signs our certificates.
+    company.registry = Registry::behind(Gate::ClientCertificate(Authority::new("Others").certificate().into())).start();
+    user.setup(company.registry.address());
+    let token = user.token_file(&company.provider.token_for("alice", "vault", 300));
+    user.settings(&(file_identity(&token) + &company.issuer() + &company.host("job", "")));
+    // 2. Terraform's own error says who refuses whom, for modules and for providers.
+    for (work, status) in [(user.work.clone(), 401), (provider_alone(&user.home), 428)] {
+        let shown = unwrapped(&terraform.init(&user.home, &work).stderr);
+        let why = format!("{status} {HOST} refuses the client certificate of CN=alice@corp.example");
+        assert!(shown.contains(&why) && shown.contains("hint: "), "{shown}");
+    }
+    assert!(company.registry.requests().iter().all(|request| request.verify.starts_with("FAILED")));
     user.canary.check(&user.home);
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use credmint_stories::{Company, HOST, User, file_identity, token_host};
+use credmint_stories::{Company, HOST, User, file_identity, terraform, token_host};
 use credmint_test_kit::processes::{signal, wait_for_end};
-use credmint_test_kit::{OpenIdProvider, memory};
+use credmint_test_kit::{Gate, OpenIdProvider, Registry, memory};
 use rustix::process::Signal;
 
 fn forget(user: &User) {
@@ -60,6 +60,40 @@ fn forget_wipes_a_private_key_from_the_agents_memory() {
     company.bao.wait_for("the login ends with its entry", |client| client.logins().is_empty());
     user.canary.memory_lacks(agent, "client private key");
     user.canary.memory_lacks(agent, "subject token");
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn terraform_logout_wipes_what_the_bridge_sent_and_revokes_the_session() {
+    let Some(terraform) = terraform() else { return };
+    let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
+
+    // 1. A bearer token behind the bridge: this registry gets it on archives, too, which Terraform itself never does.
+    let bearer = provider.token_for("alice", HOST, 300);
+    let registry = Registry::behind(Gate::Bearer(bearer.clone())).start();
+    user.setup(registry.address());
+    let token = user.token_file(&bearer);
+    let host = format!(
+        "[host.\"{HOST}\"]\nidentity = \"job\"\nissuer = \"as-it-is\"\ndeliver = \"bridge\"\nca = \"{}\"\n",
+        registry.ca_file().display()
+    );
+    user.settings(&(file_identity(&token) + "[issuer.as-it-is]\nkind = \"oidc\"\n\n" + &host));
+    terraform.init(&user.home, &user.work).success();
+    assert!(registry.requests().iter().all(|request| request.authorization == format!("Bearer {bearer}")));
+    let session = user.got("token");
+    let session = user.canary.watch("session token", session);
+    let versions = "v1/modules/corp/network/aws/versions";
+    assert_eq!(user.ask_bridge("127.0.0.1", versions, &session).status, 200);
+    let agent = user.home.agent().pid;
+    if !memory::is_readable(agent) {
+        return eprintln!("skipped: only root may read the agent's memory");
+    }
+    assert!(memory::holds(agent, bearer.as_bytes()) && memory::holds(agent, session.as_bytes()));
+    // 2. `terraform logout` is `forget`: neither token is left in any buffer of any connection.
+    terraform.run(&user.home, &user.work, &["logout", HOST]).output().success();
+    user.canary.memory_lacks(agent, "subject token");
+    user.canary.memory_lacks(agent, "session token");
+    assert_eq!(user.ask_bridge("127.0.0.1", versions, &session).status, 401);
     user.canary.check(&user.home);
 }
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 use credmint_agent_protocol::decode_length;
 use credmint_local_machine::{Listening, detach, environment, listen, socket_path};
 
-fn main() {
+pub(crate) fn run() {
     if std::env::args().any(|argument| argument == "--once") {
         let base = PathBuf::from(environment::read("CREDMINT_CONFIG").expect("a settings file"));
         return serve(&mut Streams, &base.with_extension("once"), &base.with_extension("reply"));

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use credmint_https::Https;
-use credmint_issuers::Authorities;
+use credmint_issuers::{Authorities, Lease};
 use credmint_local_machine::clock;
 use credmint_settings::Settings;
 use credmint_vocabulary::Timestamp;
@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use crate::bridge::Bridge;
 use crate::entries::{Entries, Entry};
 use crate::material::SettingsCache;
+use crate::recipe::EntryKey;
 
 /// Holds everything that lives as long as the process.
 pub(crate) struct Agent {
@@ -41,8 +42,8 @@ pub(crate) struct Agent {
     pub(crate) changed: Notify,
     /// Ends the process.
     pub(crate) stop: Notify,
-    /// Credentials that wait to be revoked.
-    pub(crate) dropped: RefCell<Vec<Rc<Entry>>>,
+    /// What waits to be revoked; the credential that it was got for is wiped already.
+    pub(crate) dropped: RefCell<Vec<Lease>>,
     /// Tokens that were renewed while a run may still hold them: left alone until they end or the agent does.
     pub(crate) superseded: RefCell<Vec<Rc<Entry>>>,
 }
@@ -90,9 +91,18 @@ impl Agent {
         }
     }
 
-    /// Hands an entry over to be revoked.
+    /// Lets go of an entry, at once, and hands over what has to be revoked for it.
     pub(crate) fn drop_entry(&self, entry: Rc<Entry>) {
-        self.dropped.borrow_mut().push(entry);
+        self.dropped.borrow_mut().extend(entry.lease.take());
         self.changed.notify_one();
+        drop(entry);
+    }
+
+    /// Lets go of all that was kept under a key: the entry, and those that it replaced.
+    pub(crate) fn forget(&self, key: EntryKey) {
+        let (own, others): (Vec<_>, Vec<_>) =
+            self.superseded.take().into_iter().partition(|entry| entry.recipe.key == key);
+        self.superseded.replace(others);
+        self.entries.remove(key).into_iter().chain(own).for_each(|entry| self.drop_entry(entry));
     }
 }

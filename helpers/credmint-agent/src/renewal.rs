@@ -44,25 +44,19 @@ fn look_after(agent: &Rc<Agent>, entry: &Rc<Entry>, now: Timestamp) {
 
 /// Revokes what was dropped. What cannot be revoked ends by itself.
 async fn revoke_dropped(agent: &Agent) {
-    let dropped = agent.dropped.take();
     let deadline = Deadline::after(Instant::now(), REVOCATION);
-    for entry in dropped {
-        let lease = entry.lease.take();
-        if let Some(lease) = lease {
-            let _ = credmint_issuers::revoke(lease, &agent.https, deadline).await;
-        }
+    for lease in agent.dropped.take() {
+        let _ = credmint_issuers::revoke(lease, &agent.https, deadline).await;
     }
 }
 
 /// Drops every entry and revokes what can be revoked in two seconds.
 pub(crate) async fn drop_everything(agent: &Agent) {
     let kept = agent.entries.all().into_iter().filter_map(|entry| agent.entries.remove(entry.recipe.key));
-    agent.dropped.borrow_mut().extend(kept);
-    agent.dropped.borrow_mut().extend(agent.superseded.take());
+    let all: Vec<_> = kept.chain(agent.superseded.take()).collect();
     // An agent for one request has just handed its token out: that is not ours to revoke any more.
-    if agent.bridge.is_none() {
-        agent.dropped.borrow_mut().retain(|entry| !entry.is_held_elsewhere());
-    }
+    let ours = |entry: &Rc<Entry>| agent.bridge.is_some() || !entry.is_held_elsewhere();
+    all.into_iter().filter(ours).for_each(|entry| agent.drop_entry(entry));
     let _ = timeout(REVOCATION, revoke_dropped(agent)).await;
 }
 

@@ -94,9 +94,7 @@ async fn forget(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result
         if let Some(bridge) = &agent.bridge {
             bridge.close(&recipe);
         }
-        if let Some(entry) = agent.entries.remove(recipe.key) {
-            agent.drop_entry(entry);
-        }
+        agent.forget(recipe.key);
     }
     Ok(Reply::Done)
 }

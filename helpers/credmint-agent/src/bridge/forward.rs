@@ -15,7 +15,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use tokio::time::timeout;
+use tokio::time::timeout_at;
 use url::Url;
 
 use super::Bridge;
@@ -36,15 +36,22 @@ pub(super) async fn answer(
 ) -> Result<Response<Body>, Infallible> {
     let target = Target::of(request.uri());
     let asker = target.as_ref().map_or(Asker::Files, Target::asker);
-    let hostname = target.as_ref().map(|target| target.hostname().to_string());
+    let hostname = target.as_ref().map(|target| target.hostname().clone());
     let answered = match visit(&agent, port, target, &request) {
         Ok(visit) => forward(&agent, visit, request).await,
         Err(failure) => Err(failure),
     };
     Ok(answered.unwrap_or_else(|failure| {
-        last_failure::record("credmint-bridge", hostname.as_deref(), &failure, clock::now());
+        // Every user and every web page of the machine can fail here: what they make up pushes no failure of ours out.
+        if let Some(hostname) = hostname.filter(|hostname| knows(&agent, hostname)) {
+            last_failure::record("credmint-bridge", Some(hostname.as_str()), &failure, clock::now());
+        }
         reply::failed(asker, &failure)
     }))
+}
+
+fn knows(agent: &Agent, hostname: &Hostname) -> bool {
+    agent.bridge.as_ref().is_some_and(|bridge| bridge.sessions.knows(hostname))
 }
 
 /// What a request has the right to.
@@ -64,6 +71,7 @@ fn visit(agent: &Agent, port: u16, target: Option<Target>, request: &Request<Inc
     let asker = target.asker();
     let (recipe, url) = match target {
         Target::Api { hostname, path_and_query } => {
+            no_echo(request.method())?;
             let recipe = session(bridge, request.headers(), &hostname)?;
             (recipe, upstream_url(&hostname, &path_and_query)?)
         }
@@ -87,7 +95,7 @@ fn own_name(headers: &HeaderMap, port: u16) -> Result<String, Failure> {
 
 fn session(bridge: &Bridge, headers: &HeaderMap, hostname: &Hostname) -> Result<Rc<Recipe>, Failure> {
     let given = headers.get(header::AUTHORIZATION).ok_or_else(|| without_session(hostname))?;
-    let recipe = given.as_bytes().strip_prefix(b"Bearer ").and_then(|token| bridge.sessions.find(token));
+    let recipe = given.as_bytes().strip_prefix(b"Bearer ").and_then(|token| bridge.sessions.find(token, Instant::now()));
     recipe.filter(|recipe| recipe.hostname == *hostname).ok_or_else(|| {
         let what = format!("the bridge does not know this session for {hostname}");
         let hint = "is a TF_TOKEN_ variable or a credentials block set for it? then terraform asks no helper";
@@ -101,6 +109,11 @@ fn without_session(hostname: &Hostname) -> Failure {
     Failure::new(FailureKind::Refused, what).hint("credmint status")
 }
 
+/// `TRACE` would show the credential to whoever has a session (RFC 9110 §9.3.8).
+fn no_echo(method: &Method) -> Result<(), Failure> {
+    if matches!(*method, Method::TRACE | Method::CONNECT) { Err(refused("nothing is traced here")) } else { Ok(()) }
+}
+
 fn read_only(method: &Method) -> Result<(), Failure> {
     if matches!(*method, Method::GET | Method::HEAD) { Ok(()) } else { Err(refused("files are only read here")) }
 }
@@ -111,15 +124,23 @@ fn upstream_url(hostname: &Hostname, path_and_query: &str) -> Result<Url, Failur
 }
 
 async fn forward(agent: &Rc<Agent>, visit: Visit, request: Request<Incoming>) -> Result<Response<Body>, Failure> {
-    let deadline = Deadline::after(Instant::now(), CREDENTIAL_TIMEOUT);
+    let start = Instant::now();
+    let deadline = Deadline::after(start, CREDENTIAL_TIMEOUT);
     let entry = entry_for_now(agent, &visit.recipe, deadline).await?;
-    agent.asked.set(clock::now());
+    agent.stay(visit.recipe.settings.agent.idle_exit);
     let upstream = upstream_of(agent, &entry)?;
+    let patience = patience(visit.asker, request.method());
     let (parts, body) = request.into_parts();
     let request = Request::from_parts(outgoing(parts, &visit, &entry)?, body);
     let hostname = &visit.recipe.hostname;
-    let response = timeout(ANSWER_TIMEOUT, upstream.request(request)).await.map_err(|_| slow(hostname))?;
+    let answered = timeout_at((start + patience).into(), upstream.request(request)).await;
+    let response = answered.map_err(|_| slow(hostname, patience))?;
     incoming(agent, &visit, &entry, response.map_err(|error| unreachable(hostname, &error))?).await
+}
+
+/// How long an answer may take to begin: who only reads an API is Terraform's registry client, which gives up itself.
+fn patience(asker: Asker, method: &Method) -> Duration {
+    if asker == Asker::Files || read_only(method).is_err() { LONG_TIMEOUT } else { REGISTRY_TIMEOUT }
 }
 
 /// Finds the connections that present this entry's credential, or makes them.
@@ -185,7 +206,7 @@ async fn incoming(
     let (mut parts, body) = response.into_parts();
     drop_hop_by_hop(&mut parts.headers);
     redirect(&mut parts, visit, &rewriter)?;
-    if let Some(address) = parts.headers.get(&TERRAFORM_GET).and_then(|value| value.to_str().ok()) {
+    if let Some(address) = reference(&parts.headers, &TERRAFORM_GET)? {
         let value = HeaderValue::try_from(rewriter.archive(address)?);
         parts.headers.insert(TERRAFORM_GET, value.map_err(|_| refused("the archive's address is malformed"))?);
     }
@@ -205,9 +226,7 @@ async fn incoming(
 
 /// Keeps a redirect inside the bridge; one to another host never meets a client that holds a token.
 fn redirect(parts: &mut http::response::Parts, visit: &Visit, rewriter: &Rewriter<'_>) -> Result<(), Failure> {
-    let Some(location) = parts.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()) else {
-        return Ok(());
-    };
+    let Some(location) = reference(&parts.headers, &header::LOCATION)? else { return Ok(()) };
     let inside = match (visit.asker, rewriter.ours(location)) {
         (Asker::Files, Some(_)) => Some(rewriter.archive(location)?),
         (Asker::Files, None) => return Ok(()),
@@ -223,6 +242,13 @@ fn redirect(parts: &mut http::response::Parts, visit: &Visit, rewriter: &Rewrite
     let inside = inside.and_then(|inside| HeaderValue::try_from(inside).ok()).ok_or_else(elsewhere)?;
     parts.headers.insert(header::LOCATION, inside);
     Ok(())
+}
+
+/// Reads a header field that leads somewhere; clients follow what is not ASCII as well, so it is not passed over.
+fn reference<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Failure> {
+    let Some(value) = headers.get(name) else { return Ok(None) };
+    let text = std::str::from_utf8(value.as_bytes());
+    text.map(Some).map_err(|_| refused("the upstream's answer leads to an address that is no text"))
 }
 
 /// Tells the one JSON answer that carries URLs: `…/providers/…/download/OS/ARCH`.
@@ -260,8 +286,8 @@ fn refused(what: &str) -> Failure {
     Failure::new(FailureKind::Refused, what)
 }
 
-fn slow(hostname: &Hostname) -> Failure {
-    let what = format!("{hostname} did not begin to answer within {} s", ANSWER_TIMEOUT.as_secs());
+fn slow(hostname: &Hostname, patience: Duration) -> Failure {
+    let what = format!("{hostname} did not begin to answer within {} s", patience.as_secs());
     Failure::new(FailureKind::Unreachable, what).hint("run the command again")
 }
 
@@ -287,5 +313,7 @@ const HOP_BY_HOP: [&str; 8] = [
 ];
 const MOST_JSON: usize = 1024 * 1024;
 const CREDENTIAL_TIMEOUT: Duration = Duration::from_secs(8);
-/// How long an upstream may take to begin its answer; Terraform itself gives a registry ten seconds, an archive all day.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// The credential included; Terraform's own limit is ten seconds, and what it says then names no cause.
+const REGISTRY_TIMEOUT: Duration = Duration::from_secs(9);
+/// For files, which a server may have to make first, and for what is written; there Terraform has no limit.
+const LONG_TIMEOUT: Duration = Duration::from_secs(60);

@@ -18,22 +18,23 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::forward;
 use crate::agent::Agent;
 
-/// Listens on both loopback families and serves in the background.
+/// Listens on both loopback families and serves in the background; on both, or on none if somebody else holds one.
 pub(super) async fn listen(agent: &Rc<Agent>, port: u16) -> Result<Vec<SocketAddr>, Failure> {
-    let mut addresses = Vec::new();
-    let limit = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut bound = Vec::new();
     for family in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
         let address = SocketAddr::new(family, port);
         match TcpListener::bind(address).await {
-            Ok(listener) => {
-                tokio::task::spawn_local(accept(Rc::clone(agent), listener, Arc::clone(&limit)));
-                addresses.push(address);
-            }
+            Ok(listener) => bound.push((address, listener)),
             Err(error) if family.is_ipv6() && is_family_missing(&error) => {}
             Err(error) => return Err(taken(address, &error)),
         }
     }
-    Ok(addresses)
+    let limit = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let serve = |(address, listener)| {
+        tokio::task::spawn_local(accept(Rc::clone(agent), listener, Arc::clone(&limit)));
+        address
+    };
+    Ok(bound.into_iter().map(serve).collect())
 }
 
 /// A machine without IPv6 has no `::1`.
@@ -66,19 +67,21 @@ async fn accept(agent: Rc<Agent>, listener: TcpListener, limit: Arc<Semaphore>) 
 }
 
 async fn serve(agent: Rc<Agent>, stream: TcpStream, _permit: OwnedSemaphorePermit) {
+    let _busy = Rc::clone(&agent.busy);
     let port = stream.local_addr().map_or(0, |address| address.port());
     let service = service_fn(|request| forward::answer(Rc::clone(&agent), port, request));
     // An error means that the client went away or spoke no HTTP: there is nobody to tell.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
-        .max_buf_size(MOST_HEADER_BYTES)
+        .max_buf_size(MOST_BUFFERED)
         .serve_connection(TokioIo::new(stream), service)
         .await;
 }
 
 const MOST_CONNECTIONS: usize = 256;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-const MOST_HEADER_BYTES: usize = 64 * 1024;
+/// hyper reads up to as much again before it looks: a header of more than 64 KiB is never taken.
+const MOST_BUFFERED: usize = 32 * 1024;
 /// `EAFNOSUPPORT` on Linux; other systems report the kinds above.
 const EAFNOSUPPORT: i32 = 97;

@@ -50,7 +50,11 @@ pub struct Fake {
 impl Fake {
     /// Starts one with a script.
     pub fn start(script: impl FnMut(&Received) -> Act + Send + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port");
+        Self::on(TcpListener::bind("127.0.0.1:0").expect("a loopback port"), script)
+    }
+
+    /// Starts one on a listener that is there.
+    pub fn on(listener: TcpListener, script: impl FnMut(&Received) -> Act + Send + 'static) -> Self {
         let port = listener.local_addr().expect("its address").port();
         let script: Arc<Mutex<Script>> = Arc::new(Mutex::new(Box::new(script)));
         let received = Arc::new(Mutex::new(Vec::new()));

@@ -15,6 +15,7 @@ pub mod fake;
 pub mod fake_agent;
 pub mod other_user;
 pub mod raw;
+pub mod strict_server;
 pub mod vault;
 
 use std::path::PathBuf;
@@ -110,6 +111,13 @@ impl User {
         let output = self.get();
         is_a_failure(&output, status, words);
         assert!(output.stderr.contains(HOST), "the host is not named: {}", output.stderr);
+        output
+    }
+
+    /// As [`User::fails`], where the failure is not about one host.
+    pub fn fails_for_all(&self, status: i32, words: &[&str]) -> Output {
+        let output = self.get();
+        is_a_failure(&output, status, words);
         output
     }
 

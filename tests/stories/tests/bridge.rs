@@ -1,6 +1,6 @@
 //! The bridge as Terraform meets it: on both loopback families, for whoever has a session, and with words for others.
 
-use credmint_stories::{Company, HOST, User, file_identity};
+use credmint_stories::{Company, HOST, User, file_identity, wait_until};
 use credmint_test_kit::http::Request;
 
 const VERSIONS: &str = "v1/modules/corp/network/aws/versions";
@@ -75,5 +75,29 @@ fn strangers_are_refused_with_a_reason_and_the_registry_hears_nothing() {
     assert_eq!(company.registry.requests().len(), 0);
     let status = user.credmint(&["status"]).stdout;
     assert!(status.contains("the bridge does not know this session"), "{status}");
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_certificate_that_ends_during_a_run_is_replaced_behind_the_session() {
+    let (company, mut user) = (Company::found(), User::move_in());
+
+    // 1. A certificate for two seconds, and a run that takes longer.
+    user.setup(company.registry.address());
+    let token = user.token_file(&company.provider.token_for("alice", "vault", 300));
+    let issuer = company.issuer_with("common_name = \"{email}\"\nttl = \"2s\"\n");
+    user.settings(&(file_identity(&token) + &issuer + &company.host("job", "")));
+    let session = user.got("token");
+    // 2. The run goes on with the session that it has, and never hears of it.
+    wait_until("a second certificate is minted", || {
+        assert_eq!(user.ask_bridge("127.0.0.1", VERSIONS, &session).status, 200);
+        company.pki.minted() == 2
+    });
+    assert_eq!(user.ask_bridge("127.0.0.1", VERSIONS, &session).status, 200);
+    // 3. The registry saw both, one after the other; the login behind the first is over.
+    let mut serials: Vec<String> = company.registry.requests().into_iter().map(|request| request.serial).collect();
+    serials.dedup();
+    assert_eq!(serials.len(), 2, "{serials:?}");
+    company.bao.wait_for("one login is left", |client| client.logins().len() == 1);
     user.canary.check(&user.home);
 }

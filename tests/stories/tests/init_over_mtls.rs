@@ -72,3 +72,33 @@ fn init_succeeds_at_a_registry_that_speaks_http_1_1_alone() {
     }
     user.canary.check(&user.home);
 }
+
+#[test]
+fn every_command_that_asks_a_registry_goes_through_the_bridge() {
+    let Some(terraform) = terraform() else { return };
+    let (company, mut user) = (Company::found(), User::move_in());
+    user.setup(company.registry.address());
+    let token = user.token_file(&company.provider.token_for("alice", "vault", 300));
+    user.settings(&(file_identity(&token) + &company.issuer() + &company.host("job", "")));
+    let (system, architecture) = credmint_test_kit::registry::platform();
+    let platform = format!("-platform={system}_{architecture}");
+    let mirror = user.home.make_directory("mirror").display().to_string();
+
+    // 1. Each of these asks the registry, and gets what it asks for.
+    let commands: [&[&str]; 5] = [
+        &["init", "-input=false"],
+        &["init", "-input=false", "-upgrade"],
+        &["get", "-update"],
+        &["providers", "lock", &platform],
+        &["providers", "mirror", &platform, &mirror],
+    ];
+    for command in commands {
+        let before = company.registry.requests().len();
+        terraform.run(&user.home, &user.work, command).output().success();
+        let requests = company.registry.requests().split_off(before);
+        assert!(!requests.is_empty() && requests.iter().all(|request| request.verify == "SUCCESS"), "{command:?}");
+    }
+    // 2. All of that with one certificate.
+    assert_eq!(company.pki.minted(), 1);
+    user.canary.check(&user.home);
+}

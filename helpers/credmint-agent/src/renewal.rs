@@ -17,7 +17,7 @@ use crate::get;
 pub(crate) async fn run(agent: Rc<Agent>) {
     loop {
         tokio::select! {
-            () = sleep(LONGEST_SLEEP) => {}
+            () = sleep(until_one_ends(&agent, clock::now())) => {}
             () = agent.changed.notified() => {}
         }
         revoke_dropped(&agent).await;
@@ -26,6 +26,14 @@ pub(crate) async fn run(agent: Rc<Agent>) {
             look_after(&agent, &entry, clock::now());
         }
     }
+}
+
+/// Says how long nothing that is kept comes to its end: what is over is wiped then, not half a minute later.
+fn until_one_ends(agent: &Agent, now: Timestamp) -> Duration {
+    let mut kept = agent.entries.all();
+    kept.extend(agent.superseded.borrow().iter().cloned());
+    let next = kept.iter().filter_map(|entry| entry.expires()).min();
+    next.map_or(LONGEST_SLEEP, |end| end.remaining(now)).clamp(SHORTEST_SLEEP, LONGEST_SLEEP)
 }
 
 /// Renews what is due and in use, drops what is over.
@@ -60,6 +68,7 @@ pub(crate) async fn drop_everything(agent: &Agent) {
     let _ = timeout(REVOCATION, revoke_dropped(agent)).await;
 }
 
+const SHORTEST_SLEEP: Duration = Duration::from_secs(1);
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 const RENEWAL: Duration = Duration::from_secs(10);
 const REVOCATION: Duration = Duration::from_secs(2);

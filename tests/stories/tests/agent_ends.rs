@@ -2,13 +2,19 @@
 
 use std::time::Duration;
 
-use credmint_stories::{Company, HOST, User, file_identity, terraform, token_host};
+use credmint_stories::{Company, HOST, User, file_identity, terraform, token_host, wait_until};
 use credmint_test_kit::processes::{signal, wait_for_end};
 use credmint_test_kit::{Gate, OpenIdProvider, Registry, memory};
 use rustix::process::Signal;
 
 fn forget(user: &User) {
     user.home.run("terraform-credentials-credmint").args(["forget", HOST]).output().success();
+}
+
+fn exchange(provider: &OpenIdProvider) -> String {
+    let issuer = provider.issuer();
+    let client = format!("client_id = \"cli\"\naudience = \"{HOST}\"\n");
+    format!("[issuer.exchange]\nkind = \"token-exchange\"\nissuer = \"{issuer}\"\n{client}\n")
 }
 
 #[test]
@@ -18,11 +24,7 @@ fn forget_wipes_a_token_from_the_agents_memory() {
     // 1. A token passed on, and one that was exchanged for it.
     let subject = provider.token_for("alice", "registry", 300);
     let token = user.token_file(&subject);
-    let issuer = format!(
-        "[issuer.exchange]\nkind = \"token-exchange\"\nissuer = \"{}\"\nclient_id = \"cli\"\naudience = \"{HOST}\"\n\n",
-        provider.issuer()
-    );
-    user.settings(&(file_identity(&token) + &issuer + &token_host("\"job\"", "exchange")));
+    user.settings(&(file_identity(&token) + &exchange(&provider) + &token_host("\"job\"", "exchange")));
     let exchanged = user.got("token");
     let exchanged = user.canary.watch("exchanged token", exchanged);
     // 2. Both are in the agent's memory, where they belong: without that, what follows would prove nothing.
@@ -33,6 +35,28 @@ fn forget_wipes_a_token_from_the_agents_memory() {
     assert!(memory::holds(agent, exchanged.as_bytes()) && memory::holds(agent, subject.as_bytes()));
     // 3. Forgotten, they are nowhere in it, in no buffer of any library.
     forget(&user);
+    user.canary.memory_lacks(agent, "exchanged token");
+    user.canary.memory_lacks(agent, "subject token");
+    assert_eq!(user.home.agent().pid, agent, "the agent itself lives on");
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_token_that_is_over_is_wiped_from_the_agents_memory() {
+    let (provider, mut user) = (OpenIdProvider::start_with_ttl(3), User::move_in());
+
+    // 1. An exchanged token that lives for three seconds; nobody asks for it again.
+    let token = user.token_file(&provider.token_for("alice", "registry", 300));
+    user.settings(&(file_identity(&token) + &exchange(&provider) + &token_host("\"job\"", "exchange")));
+    let exchanged = user.got("token");
+    let exchanged = user.canary.watch("exchanged token", exchanged);
+    let agent = user.home.agent().pid;
+    if !memory::is_readable(agent) {
+        return eprintln!("skipped: only root may read the agent's memory");
+    }
+    assert!(memory::holds(agent, exchanged.as_bytes()));
+    // 2. When it is over it is gone, and so is the token that it was got for.
+    wait_until("what is over is wiped", || !memory::holds(agent, exchanged.as_bytes()));
     user.canary.memory_lacks(agent, "exchanged token");
     user.canary.memory_lacks(agent, "subject token");
     assert_eq!(user.home.agent().pid, agent, "the agent itself lives on");

@@ -8,6 +8,8 @@ fn init_fetches_module_and_provider_over_mtls_and_mints_once() {
     let Some(terraform) = terraform() else { return };
     let (company, mut user) = (Company::found(), User::move_in());
 
+    // What Terraform is handed instead of a token for archives is seen nowhere either.
+    user.canary.watch("a capability URL", format!("{HOST}/.cap/"));
     // 1. The CLI configuration, by `credmint setup`.
     user.setup(company.registry.address());
     // 2. The settings: an OIDC token in a file, a PKI role, the host.

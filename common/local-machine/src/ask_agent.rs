@@ -40,8 +40,9 @@ pub enum AskAgentError {
 pub fn ask_agent(ask: Ask, could_have_one: &dyn Fn() -> bool, deadline: Deadline) -> Result<Answer, AskAgentError> {
     let mut request = Request { version: VERSION, ask };
     match ask_twice(&mut request, could_have_one, deadline) {
+        Ok(answer @ (Answer::None | Answer::Credential(_))) => Ok(answer),
         // Nobody needs an agent, or settings without a mistake, to know that no settings name the public registries.
-        Err(_) | Ok(Answer::Failure(_)) if !could_have_one() => Ok(Answer::None),
+        _ if !could_have_one() => Ok(Answer::None),
         outcome => outcome,
     }
 }

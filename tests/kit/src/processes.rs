@@ -8,7 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, kill_process};
+
+pub use rustix::process::Signal;
 
 /// A process as the kernel shows it to its owner.
 #[derive(Clone, PartialEq, Eq, Hash)]

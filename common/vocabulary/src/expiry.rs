@@ -63,7 +63,12 @@ impl Timestamp {
         let (date, time) = text.strip_suffix('Z').and_then(|t| t.split_once('T')).ok_or(ExpiryError)?;
         let [year, month, day] = numbers(date, '-')?;
         let [hour, minute, second] = numbers(time.split('.').next().unwrap_or(time), ':')?;
-        let sane = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second <= 60;
+        let sane = (0..=9999).contains(&year)
+            && (1..=12).contains(&month)
+            && (1..=31).contains(&day)
+            && hour < 24
+            && minute < 60
+            && second <= 60;
         if !sane {
             return Err(ExpiryError);
         }
@@ -133,6 +138,8 @@ mod tests {
             "2026-11-30T16:15:32+01:00",
             "2026-13-30T16:15:32Z",
             "x-1-1T1:1:1Z",
+            "9223372036854775807-01-01T00:00:00Z",
+            "10000-01-01T00:00:00Z",
         ] {
             assert_eq!(Timestamp::from_rfc3339(text), Err(ExpiryError), "{text}");
         }

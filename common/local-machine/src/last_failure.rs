@@ -58,7 +58,7 @@ fn line_of(program: &str, hostname: Option<&str>, failure: &Failure, now: Timest
 fn record_in(directory: &Path, newest: &LastFailure) {
     let _one_at_a_time = lock(directory);
     let kept = text_in(directory);
-    let lines: Vec<&[u8]> = lines(&kept).collect();
+    let lines: Vec<&[u8]> = lines(&kept).filter(|line| !repeats(line, newest)).collect();
     let older = lines.get(lines.len().saturating_sub(KEPT - 1)..).unwrap_or_default();
     let newest = serde_json::to_vec(newest).unwrap_or_default();
     let mut text = Vec::new();
@@ -67,6 +67,12 @@ fn record_in(directory: &Path, newest: &LastFailure) {
         text.push(b'\n');
     }
     write_private(&directory.join(FILE), &text).unwrap_or_default();
+}
+
+/// Tells the same failure at another time: who can make one happen often must not push the others out by it.
+fn repeats(line: &[u8], newest: &LastFailure) -> bool {
+    serde_json::from_slice(line)
+        .is_ok_and(|old: LastFailure| LastFailure { time: newest.time.clone(), ..old } == *newest)
 }
 
 fn read_in(directory: &Path) -> Vec<LastFailure> {
@@ -116,6 +122,17 @@ mod tests {
         let kept = read_in(home.path());
         assert_eq!(kept.len(), KEPT);
         assert_eq!(kept.first(), Some(&failure(KEPT + 4)));
+    }
+
+    #[test]
+    fn a_failure_that_repeats_pushes_no_other_out() {
+        let home = EmptyDirectory::new();
+        record_in(home.path(), &failure(1));
+        (0..2 * KEPT as i64).for_each(|second| {
+            let again = Failure::new(FailureKind::Refused, "again");
+            record_in(home.path(), &line_of("test", None, &again, Timestamp::from_unix(second)));
+        });
+        assert_eq!(read_in(home.path()).iter().map(|f| f.what.as_str()).collect::<Vec<_>>(), ["again", "no 1"]);
     }
 
     #[test]

@@ -33,8 +33,8 @@ impl Capabilities {
     pub(super) fn give(&self, recipe: &Rc<Recipe>, url: Url, now: Instant) -> Result<Secret<String>, Failure> {
         let segment = random_token()?;
         let copy = segment.copied();
+        self.sweep(now);
         let mut given = self.given.borrow_mut();
-        given.retain(|(_, until, _)| *until > now);
         if given.len() >= MOST_CAPABILITIES {
             given.pop_front();
         }
@@ -47,6 +47,11 @@ impl Capabilities {
         let given = self.given.borrow();
         let alive = given.iter().filter(|(_, until, _)| *until > now);
         alive.fold(None, |found, (own, _, to)| if own.same_as(segment) { Some(to) } else { found }).cloned()
+    }
+
+    /// Wipes what is over.
+    pub(super) fn sweep(&self, now: Instant) {
+        self.given.borrow_mut().retain(|(_, until, _)| *until > now);
     }
 
     /// Withdraws all capabilities of an entry.
@@ -71,5 +76,7 @@ mod tests {
         assert!(all.find(segment.expose().as_bytes(), now + LIFE - Duration::from_secs(1)).is_some());
         assert!(all.find(segment.expose().as_bytes(), now + LIFE).is_none());
         assert!(all.find(b"guess", now).is_none());
+        all.sweep(now + LIFE);
+        assert!(all.given.borrow().is_empty(), "nor is it kept in memory");
     }
 }

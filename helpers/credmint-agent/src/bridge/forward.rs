@@ -95,7 +95,8 @@ fn own_name(headers: &HeaderMap, port: u16) -> Result<String, Failure> {
 
 fn session(bridge: &Bridge, headers: &HeaderMap, hostname: &Hostname) -> Result<Rc<Recipe>, Failure> {
     let given = headers.get(header::AUTHORIZATION).ok_or_else(|| without_session(hostname))?;
-    let recipe = given.as_bytes().strip_prefix(b"Bearer ").and_then(|token| bridge.sessions.find(token, Instant::now()));
+    let recipe =
+        given.as_bytes().strip_prefix(b"Bearer ").and_then(|token| bridge.sessions.find(token, Instant::now()));
     recipe.filter(|recipe| recipe.hostname == *hostname).ok_or_else(|| {
         let what = format!("the bridge does not know this session for {hostname}");
         let hint = "is a TF_TOKEN_ variable or a credentials block set for it? then terraform asks no helper";

@@ -1,47 +1,89 @@
 //! Sessions: which bearer tokens the bridge accepts, and what each leads to.
 //! A recipe comes in and a token goes out; a token comes in and the recipe goes out.
-//! Pure memory. A token is as good as the route behind it, for as long as a run may last.
+//! Pure memory: time is a parameter. A session ends with its entry, once no run has used it for a while.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
-use credmint_vocabulary::{Failure, Secret};
+use credmint_vocabulary::{Failure, Hostname, Secret};
 
 use super::random_token;
 use crate::recipe::{EntryKey, Recipe};
 
+/// Lets one run in.
+struct Session {
+    token: Secret<String>,
+    recipe: Rc<Recipe>,
+    used: Cell<Instant>,
+}
+
 /// Keeps the sessions, the newest last.
 #[derive(Default)]
 pub(super) struct Sessions {
-    open: RefCell<VecDeque<(Secret<String>, Rc<Recipe>)>>,
+    open: RefCell<VecDeque<Session>>,
 }
 
 impl Sessions {
     /// Opens a session for one run; the oldest of many goes.
-    pub(super) fn open(&self, recipe: &Rc<Recipe>) -> Result<Secret<String>, Failure> {
+    pub(super) fn open(&self, recipe: &Rc<Recipe>, now: Instant) -> Result<Secret<String>, Failure> {
         let token = random_token()?;
-        let copy = token.copied();
+        let session = Session { token: token.copied(), recipe: Rc::clone(recipe), used: now.into() };
         let mut open = self.open.borrow_mut();
         if open.len() >= MOST_SESSIONS {
             open.pop_front();
         }
-        open.push_back((copy, Rc::clone(recipe)));
+        open.push_back(session);
         Ok(token)
     }
 
     /// Finds what a token leads to. Every session is compared, each in constant time.
-    pub(super) fn find(&self, token: &[u8]) -> Option<Rc<Recipe>> {
+    pub(super) fn find(&self, token: &[u8], now: Instant) -> Option<Rc<Recipe>> {
         let open = self.open.borrow();
-        let found =
-            open.iter().fold(None, |found, (own, recipe)| if own.same_as(token) { Some(recipe) } else { found });
-        found.cloned()
+        let found = open.iter().fold(None, |found, own| if own.token.same_as(token) { Some(own) } else { found })?;
+        found.used.set(now);
+        Some(Rc::clone(&found.recipe))
+    }
+
+    /// Tells whether any run was let in for a host: others are strangers' inventions.
+    pub(super) fn knows(&self, hostname: &Hostname) -> bool {
+        self.open.borrow().iter().any(|session| session.recipe.hostname == *hostname)
     }
 
     /// Ends all sessions of an entry.
     pub(super) fn close(&self, key: EntryKey) {
-        self.open.borrow_mut().retain(|(_, recipe)| recipe.key != key);
+        self.open.borrow_mut().retain(|session| session.recipe.key != key);
+    }
+
+    /// Ends what no run has used for half an hour and whose entry is over: each could have it made again.
+    pub(super) fn close_unused(&self, is_kept: impl Fn(EntryKey) -> bool, now: Instant) {
+        let rests = |session: &Session| now.saturating_duration_since(session.used.get()) < UNUSED;
+        self.open.borrow_mut().retain(|session| rests(session) || is_kept(session.recipe.key));
     }
 }
 
 const MOST_SESSIONS: usize = 1024;
+/// How long a run may do other things while its credential ends.
+const UNUSED: Duration = Duration::from_secs(30 * 60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::recipe_for_tests;
+
+    #[test]
+    fn a_session_ends_with_its_entry_once_nobody_uses_it() {
+        let (sessions, start, recipe) = (Sessions::default(), Instant::now(), recipe_for_tests());
+        let token = sessions.open(&recipe, start).expect("opened");
+        let is_open = |now| sessions.find(token.expose().as_bytes(), now).is_some();
+        // While the entry is kept the session is open, however long nobody asks.
+        sessions.close_unused(|_| true, start + 3 * UNUSED);
+        assert!(is_open(start + 3 * UNUSED));
+        // A run in the middle of its work may have what is over made again.
+        sessions.close_unused(|_| false, start + 4 * UNUSED - Duration::from_secs(1));
+        assert!(sessions.knows(&recipe.hostname));
+        sessions.close_unused(|_| false, start + 4 * UNUSED);
+        assert!(!sessions.knows(&recipe.hostname) && !is_open(start + 4 * UNUSED));
+    }
+}

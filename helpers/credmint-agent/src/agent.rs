@@ -34,10 +34,10 @@ pub(crate) struct Agent {
     pub(crate) hardening: Vec<String>,
     /// When the process started.
     pub(crate) started: Timestamp,
-    /// When somebody asked last.
-    pub(crate) asked: Cell<Timestamp>,
-    /// How long it stays without anything in use.
-    pub(crate) idle_exit: Cell<Duration>,
+    /// Until when it stays without anything in use: the latest that the settings of any caller say.
+    pub(crate) stays_until: Cell<Option<Timestamp>>,
+    /// Shared by every conversation that is under way.
+    pub(crate) busy: Rc<()>,
     /// Wakes the renewal task when entries change.
     pub(crate) changed: Notify,
     /// Ends the process.
@@ -60,8 +60,8 @@ impl Agent {
             bridge: (!once).then(Bridge::default),
             hardening,
             started: now,
-            asked: Cell::new(now),
-            idle_exit: Cell::new(credmint_settings::AgentSettings::default().idle_exit),
+            stays_until: Cell::default(),
+            busy: Rc::default(),
             changed: Notify::new(),
             stop: Notify::new(),
             dropped: RefCell::default(),
@@ -69,9 +69,24 @@ impl Agent {
         })
     }
 
+    /// Stays for at least this long; settings of one caller never shorten what another's say.
+    pub(crate) fn stay(&self, at_least: Duration) {
+        let until = Some(clock::now().plus(at_least));
+        self.stays_until.set(self.stays_until.get().max(until));
+    }
+
+    /// Tells whether nobody needs it any more: no conversation is under way, and the time of the last one is over.
+    pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
+        let first = || self.started.plus(credmint_settings::AgentSettings::default().idle_exit);
+        Rc::strong_count(&self.busy) == 1 && now >= self.stays_until.get().unwrap_or_else(first)
+    }
+
     /// Keeps an entry, and puts away the one that it replaces.
     pub(crate) fn keep(&self, entry: &Rc<Entry>) {
-        match self.entries.put(entry) {
+        let old = self.entries.put(entry);
+        // Renewing is no use of it: otherwise what nobody needs any more would be renewed for ever.
+        old.iter().for_each(|old| entry.used.set(old.used.get()));
+        match old {
             Some(old) if old.is_held_elsewhere() => self.superseded.borrow_mut().push(old),
             Some(old) => self.drop_entry(old),
             None => {}
@@ -103,6 +118,34 @@ impl Agent {
         let (own, others): (Vec<_>, Vec<_>) =
             self.superseded.take().into_iter().partition(|entry| entry.recipe.key == key);
         self.superseded.replace(others);
-        self.entries.remove(key).into_iter().chain(own).for_each(|entry| self.drop_entry(entry));
+        self.entries.forget(key).into_iter().chain(own).for_each(|entry| self.drop_entry(entry));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entries::tests::entry;
+
+    #[test]
+    fn renewing_an_entry_is_no_use_of_it() {
+        let agent = Agent::new(false, Vec::new());
+        let (old, new) = (Rc::new(entry(Some(3600))), Rc::new(entry(Some(3600))));
+        new.used.set(old.used.get().plus(Duration::from_secs(2400)));
+        agent.keep(&old);
+        agent.keep(&new);
+        assert_eq!(new.used.get(), old.used.get());
+    }
+
+    #[test]
+    fn one_callers_settings_never_shorten_anothers() {
+        let agent = Agent::new(false, Vec::new());
+        let hour = Duration::from_secs(3600);
+        agent.stay(hour);
+        agent.stay(Duration::from_secs(1));
+        assert!(!agent.is_idle(clock::now().plus(hour / 2)));
+        assert!(agent.is_idle(clock::now().plus(2 * hour)));
+        let _request = Rc::clone(&agent.busy);
+        assert!(!agent.is_idle(clock::now().plus(2 * hour)), "one is under way");
     }
 }

@@ -12,13 +12,13 @@ use credmint_vocabulary::{Failure, FailureKind, Secret};
 
 use crate::agent::Agent;
 use crate::entries::{Entry, Held};
+use crate::recipe::Recipe;
 
-/// Turns an entry into what the host's table says.
-pub(crate) async fn deliver(agent: &Rc<Agent>, entry: &Rc<Entry>) -> Result<Credential, Failure> {
-    let recipe = &entry.recipe;
+/// Turns an entry into what the caller's settings say: those that made it may have another port for the bridge.
+pub(crate) async fn deliver(agent: &Rc<Agent>, recipe: &Rc<Recipe>, entry: &Entry) -> Result<Credential, Failure> {
     let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.hostname))?;
     match (route.host.deliver, &entry.held) {
-        (Deliver::Bridge, _) => session(agent, entry).await,
+        (Deliver::Bridge, _) => session(agent, recipe).await,
         (Deliver::Token | Deliver::Inline, Held::Token(token)) => Ok(bearer(&token.token, entry)),
         (Deliver::Inline, Held::Identity(identity)) => inline(identity, route.host, entry),
         _ => {
@@ -28,14 +28,14 @@ pub(crate) async fn deliver(agent: &Rc<Agent>, entry: &Rc<Entry>) -> Result<Cred
     }
 }
 
-async fn session(agent: &Rc<Agent>, entry: &Rc<Entry>) -> Result<Credential, Failure> {
-    let Some(bridge) = agent.bridge_for(&entry.recipe.settings) else {
-        let what = format!("the bridge for {} needs an agent that stays", entry.recipe.hostname);
+async fn session(agent: &Rc<Agent>, recipe: &Rc<Recipe>) -> Result<Credential, Failure> {
+    let Some(bridge) = agent.bridge_for(&recipe.settings) else {
+        let what = format!("the bridge for {} needs an agent that stays", recipe.hostname);
         let hint =
             "do not ask for CREDMINT_AGENT=once or mode = \"once\", or deliver = \"inline\" or \"token\" for this host";
         return Err(Failure::new(FailureKind::Settings, what).hint(hint));
     };
-    let token = bridge.open_session(agent, &entry.recipe).await?;
+    let token = bridge.open_session(agent, recipe).await?;
     Ok(Credential { token: Some(token.into()), ..Credential::default() })
 }
 

@@ -12,6 +12,7 @@ use credmint_client_identity::ClientIdentity;
 use credmint_https::Upstream;
 use credmint_identities::Claims;
 use credmint_issuers::{BearerToken, Granted, Lease};
+use credmint_settings::Deliver;
 use credmint_vocabulary::{Failure, Timestamp};
 use tokio::sync::watch;
 
@@ -35,6 +36,8 @@ pub(crate) struct Entry {
     pub(crate) jitter: f64,
     /// When it was used last.
     pub(crate) used: Cell<Timestamp>,
+    /// When its renewal was tried last.
+    pub(crate) tried: Cell<Option<Instant>>,
     /// The bridge's connections that present this credential: one object with it.
     pub(crate) upstream: RefCell<Option<Rc<Upstream>>>,
 }
@@ -78,9 +81,26 @@ impl Entry {
         Some(self.made.plus((life * 2 / 3 + jitter).max(MINIMUM_INTERVAL)))
     }
 
+    /// Tells whether it is to be renewed now; whoever asks is told so once in half a minute, however often it fails.
+    pub(crate) fn is_to_be_renewed(&self, now: Timestamp, instant: Instant) -> bool {
+        let due = self.is_in_use(now) && self.renews().is_some_and(|due| due <= now);
+        let rested = self.tried.get().is_none_or(|tried| instant.saturating_duration_since(tried) >= MINIMUM_INTERVAL);
+        let renew = due && rested;
+        if renew {
+            self.tried.set(Some(instant));
+        }
+        renew
+    }
+
     /// Tells whether somebody may hold the credential itself: then it is not revoked just because there is a newer one.
     pub(crate) fn is_held_elsewhere(&self) -> bool {
         matches!(self.held, Held::Token(_))
+    }
+
+    /// Tells whether a run may hold the credential itself; behind the bridge nobody does.
+    pub(crate) fn is_handed_out(&self) -> bool {
+        let behind_the_bridge = || self.recipe.route().is_some_and(|route| route.host.deliver == Deliver::Bridge);
+        self.is_held_elsewhere() && !behind_the_bridge()
     }
 
     /// Tells whether somebody used it lately.
@@ -118,6 +138,7 @@ pub(crate) struct Entries {
     kept: RefCell<HashMap<EntryKey, Rc<Entry>>>,
     flights: RefCell<HashMap<EntryKey, Landing>>,
     failures: RefCell<HashMap<EntryKey, (Failure, Instant)>>,
+    over: Cell<bool>,
 }
 
 impl Entries {
@@ -137,6 +158,12 @@ impl Entries {
         self.kept.borrow_mut().insert(entry.recipe.key, Rc::clone(entry))
     }
 
+    /// Takes an entry out, and lets nobody wait for what is being made in its place: it lands with [`Self::land`] as nobody's.
+    pub(crate) fn forget(&self, key: EntryKey) -> Option<Rc<Entry>> {
+        self.flights.borrow_mut().remove(&key);
+        self.remove(key)
+    }
+
     /// Takes an entry out.
     pub(crate) fn remove(&self, key: EntryKey) -> Option<Rc<Entry>> {
         self.failures.borrow_mut().remove(&key);
@@ -153,14 +180,31 @@ impl Entries {
         (landing, Some(sender))
     }
 
-    /// Ends the flight of a key; a failure is remembered for a moment, because one `init` asks five times.
-    pub(crate) fn land(&self, key: EntryKey, outcome: &Outcome, now: Instant, remember: Duration) {
-        self.flights.borrow_mut().remove(&key);
-        if let Err(failure) = outcome {
-            let mut failures = self.failures.borrow_mut();
-            failures.retain(|_, (_, until)| *until > now);
-            failures.insert(key, (failure.clone(), now + remember));
+    /// Lets nothing in any more: what lands from now on is nobody's.
+    pub(crate) fn close(&self) {
+        self.over.set(true);
+    }
+
+    /// Tells whether anything is being made.
+    pub(crate) fn has_flights(&self) -> bool {
+        !self.flights.borrow().is_empty()
+    }
+
+    /// Ends a flight and tells whether its key was not forgotten meanwhile.
+    pub(crate) fn land(&self, key: EntryKey, flight: &Landing) -> bool {
+        let mut flights = self.flights.borrow_mut();
+        let wanted = flights.get(&key).is_some_and(|known| known.same_channel(flight));
+        if wanted {
+            flights.remove(&key);
         }
+        wanted && !self.over.get()
+    }
+
+    /// Remembers a failure for a moment, because one `init` asks five times.
+    pub(crate) fn fail(&self, key: EntryKey, failure: &Failure, now: Instant, remember: Duration) {
+        let mut failures = self.failures.borrow_mut();
+        failures.retain(|_, (_, until)| *until > now);
+        failures.insert(key, (failure.clone(), now + remember));
     }
 
     /// Finds a failure that is still remembered.
@@ -179,12 +223,12 @@ const MINIMUM_INTERVAL: Duration = Duration::from_secs(30);
 const IN_USE: Duration = Duration::from_secs(30 * 60);
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::bridge::recipe_for_tests;
     use credmint_vocabulary::{FailureKind, Secret};
 
-    fn entry(life: Option<u64>) -> Entry {
+    pub(crate) fn entry(life: Option<u64>) -> Entry {
         let made = Timestamp::from_unix(1_000_000);
         let expires = life.map(|seconds| made.plus(Duration::from_secs(seconds)));
         Entry {
@@ -196,6 +240,7 @@ mod tests {
             made,
             jitter: 0.0,
             used: made.into(),
+            tried: Cell::default(),
             upstream: None.into(),
         }
     }
@@ -232,11 +277,25 @@ mod tests {
     }
 
     #[test]
+    fn a_renewal_that_fails_is_tried_twice_a_minute_and_not_whenever_something_else_happens() {
+        let (hour, start) = (entry(Some(3600)), Instant::now());
+        hour.used.set(after(2400));
+        let at = |seconds| hour.is_to_be_renewed(after(2400 + seconds), start + Duration::from_secs(seconds));
+        assert_eq!([0, 1, 3, 29, 30, 31, 60].map(at), [true, false, false, false, true, false, true]);
+    }
+
+    #[test]
+    fn what_nobody_has_used_for_half_an_hour_is_not_renewed() {
+        let hour = entry(Some(3600));
+        assert!(!hour.is_to_be_renewed(after(2400), Instant::now()));
+    }
+
+    #[test]
     fn a_failure_is_remembered_for_a_moment_and_forgotten_with_success() {
         let (entries, now) = (Entries::default(), Instant::now());
         let key = recipe_for_tests().key;
         let failure = Failure::new(FailureKind::Refused, "no");
-        entries.land(key, &Err(failure), now, Duration::from_secs(3));
+        entries.fail(key, &failure, now, Duration::from_secs(3));
         assert!(entries.failure(key, now + Duration::from_secs(2)).is_some());
         assert!(entries.failure(key, now + Duration::from_secs(3)).is_none());
         assert!(entries.put(&Rc::new(entry(None))).is_none());
@@ -249,5 +308,21 @@ mod tests {
         let key = recipe_for_tests().key;
         assert!(entries.join(key).1.is_some());
         assert!(entries.join(key).1.is_none());
+    }
+
+    #[test]
+    fn what_is_forgotten_on_its_way_lands_as_nobodys() {
+        let entries = Entries::default();
+        let key = recipe_for_tests().key;
+        let (first, _sender) = entries.join(key);
+        assert!(entries.forget(key).is_none());
+        assert!(!entries.land(key, &first), "forgotten meanwhile");
+        let (second, sender) = entries.join(key);
+        assert!(sender.is_some(), "the next one asks anew");
+        assert!(!entries.land(key, &first) && entries.land(key, &second));
+        let (last, _sender) = entries.join(key);
+        entries.close();
+        assert!(entries.has_flights() && !entries.land(key, &last), "the agent ends");
+        assert!(!entries.has_flights());
     }
 }

@@ -14,6 +14,12 @@ pub(crate) fn no_route(hostname: &Hostname) -> Failure {
     Failure::new(FailureKind::Internal, format!("the route of {hostname} is gone")).hint("run the command again")
 }
 
+/// Somebody had it forgotten, or had the agent end, before it was there.
+pub(crate) fn forgotten(hostname: &Hostname) -> Failure {
+    Failure::new(FailureKind::Refused, format!("the credential for {hostname} was forgotten while it was made"))
+        .hint("run the command again")
+}
+
 /// Nobody answered in time.
 pub(crate) fn too_slow(hostname: &Hostname) -> Failure {
     Failure::new(FailureKind::Unreachable, format!("no credential for {hostname} within the deadline"))

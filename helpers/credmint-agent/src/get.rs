@@ -2,6 +2,7 @@
 //! A recipe and a deadline come in, an entry or a failure goes out; waiters share the flight.
 //! Talks to the network only through `identities` and `issuers`. Design, decisions 3 to 5.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -21,25 +22,26 @@ use crate::recipe::Recipe;
 /// Gives a fresh entry, fit to be held for a whole run; the last good one if no fresh one can be had soon.
 pub(crate) async fn entry_of(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
     let kept = agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now()));
-    let Some(entry) = kept else { return make(agent, recipe, deadline).await };
-    entry.used.set(clock::now());
+    let Some(entry) = kept else { return use_now(make(agent, recipe, deadline).await) };
     if entry.is_fresh(clock::now()) {
-        return Ok(entry);
+        return use_now(Ok(entry));
     }
     // Nobody waits long for something better than what is still accepted.
     let made = make(agent, recipe, deadline.at_most(Instant::now(), PATIENCE_WITH_A_GOOD_ONE)).await;
-    Ok(made.unwrap_or(entry))
+    use_now(Ok(made.unwrap_or(entry)))
 }
 
 /// Gives an entry for one request through the bridge: whatever is accepted at this moment.
 pub(crate) async fn entry_for_now(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
     match agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now())) {
-        Some(entry) => {
-            entry.used.set(clock::now());
-            Ok(entry)
-        }
-        None => make(agent, recipe, deadline).await,
+        Some(entry) => use_now(Ok(entry)),
+        None => use_now(make(agent, recipe, deadline).await),
     }
+}
+
+/// Notes that somebody uses it; making it anew is no use of it.
+fn use_now(outcome: Outcome) -> Outcome {
+    outcome.inspect(|entry| entry.used.set(clock::now()))
 }
 
 /// Makes an entry anew, or waits for who is making it.
@@ -49,7 +51,7 @@ pub(crate) async fn make(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadl
     }
     let (landing, sender) = agent.entries.join(recipe.key);
     if let Some(sender) = sender {
-        tokio::task::spawn_local(fly(Rc::clone(agent), Rc::clone(recipe), sender));
+        tokio::task::spawn_local(fly(Rc::clone(agent), Rc::clone(recipe), landing.clone(), sender));
     }
     wait(landing, recipe, deadline).await
 }
@@ -64,17 +66,29 @@ async fn wait(mut landing: Landing, recipe: &Recipe, deadline: Deadline) -> Outc
 }
 
 /// Flies for all waiters, with a deadline of its own: the first may be gone when the last still waits.
-async fn fly(agent: Rc<Agent>, recipe: Rc<Recipe>, sender: watch::Sender<Option<Outcome>>) {
+async fn fly(agent: Rc<Agent>, recipe: Rc<Recipe>, flight: Landing, sender: watch::Sender<Option<Outcome>>) {
     let deadline = Deadline::after(Instant::now(), WHOLE_FLIGHT);
-    let (outcome, remember) = match mint(&agent, &recipe, deadline).await {
-        Ok(entry) => (Ok(Rc::new(entry)), Duration::ZERO),
-        Err((failure, remember)) => (Err(failure), remember),
+    let made = mint(&agent, &recipe, deadline).await;
+    let wanted = agent.entries.land(recipe.key, &flight);
+    let outcome = match made {
+        Ok(entry) => keep(&agent, Rc::new(entry), wanted),
+        Err((failure, remember)) => {
+            agent.entries.fail(recipe.key, &failure, Instant::now(), remember);
+            Err(failure)
+        }
     };
-    agent.entries.land(recipe.key, &outcome, Instant::now(), remember);
-    if let Ok(entry) = &outcome {
-        agent.keep(entry);
-    }
     sender.send_replace(Some(outcome));
+}
+
+/// Keeps what was made; what was forgotten on its way is revoked and given to nobody.
+fn keep(agent: &Agent, entry: Rc<Entry>, wanted: bool) -> Outcome {
+    if wanted {
+        agent.keep(&entry);
+        return Ok(entry);
+    }
+    let forgotten = failure::forgotten(&entry.recipe.hostname);
+    agent.drop_entry(entry);
+    Err(forgotten)
 }
 
 async fn mint(agent: &Agent, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<Entry, (Failure, Duration)> {
@@ -96,6 +110,7 @@ async fn mint(agent: &Agent, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<
         made: now,
         jitter: jitter(),
         used: clock::now().into(),
+        tried: Cell::default(),
         upstream: None.into(),
     })
 }

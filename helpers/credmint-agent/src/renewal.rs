@@ -25,6 +25,7 @@ pub(crate) async fn run(agent: Rc<Agent>) {
         for entry in agent.entries.all() {
             look_after(&agent, &entry, clock::now());
         }
+        agent.bridge.iter().for_each(|bridge| bridge.sweep(|key| agent.entries.get(key).is_some()));
     }
 }
 
@@ -42,7 +43,7 @@ fn look_after(agent: &Rc<Agent>, entry: &Rc<Entry>, now: Timestamp) {
         if let Some(over) = agent.entries.remove(entry.recipe.key) {
             agent.drop_entry(over);
         }
-    } else if entry.is_in_use(now) && entry.renews().is_some_and(|due| due <= now) {
+    } else if entry.is_to_be_renewed(now, Instant::now()) {
         let (agent, recipe) = (Rc::clone(agent), Rc::clone(&entry.recipe));
         let deadline = Deadline::after(Instant::now(), RENEWAL);
         // A failure leaves the last good value in place; the next round tries again.
@@ -58,17 +59,35 @@ async fn revoke_dropped(agent: &Agent) {
     }
 }
 
-/// Drops every entry and revokes what can be revoked in two seconds.
-pub(crate) async fn drop_everything(agent: &Agent) {
+/// Says what becomes of tokens that a run may still hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HandedOut {
+    /// They end by themselves: nobody asked for their end, and a run may be longer than our patience.
+    LeftAlone,
+    /// Somebody wants the end of everything.
+    Revoked,
+}
+
+/// Drops every entry and revokes what can be revoked in two seconds, what is just being made included.
+pub(crate) async fn drop_everything(agent: &Agent, handed_out: HandedOut) {
+    agent.entries.close();
     let kept = agent.entries.all().into_iter().filter_map(|entry| agent.entries.remove(entry.recipe.key));
     let all: Vec<_> = kept.chain(agent.superseded.take()).collect();
-    // An agent for one request has just handed its token out: that is not ours to revoke any more.
-    let ours = |entry: &Rc<Entry>| agent.bridge.is_some() || !entry.is_held_elsewhere();
+    let ours = |entry: &Rc<Entry>| handed_out == HandedOut::Revoked || !entry.is_handed_out();
     all.into_iter().filter(ours).for_each(|entry| agent.drop_entry(entry));
-    let _ = timeout(REVOCATION, revoke_dropped(agent)).await;
+    let _ = timeout(REVOCATION, revoke_until_landed(agent)).await;
+}
+
+async fn revoke_until_landed(agent: &Agent) {
+    revoke_dropped(agent).await;
+    while agent.entries.has_flights() {
+        sleep(BETWEEN_LANDINGS).await;
+        revoke_dropped(agent).await;
+    }
 }
 
 const SHORTEST_SLEEP: Duration = Duration::from_secs(1);
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+const BETWEEN_LANDINGS: Duration = Duration::from_millis(20);
 const RENEWAL: Duration = Duration::from_secs(10);
 const REVOCATION: Duration = Duration::from_secs(2);

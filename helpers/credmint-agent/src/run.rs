@@ -15,6 +15,7 @@ use tokio::time::sleep;
 use crate::agent::Agent;
 use crate::listener::Listener;
 use crate::options::Options;
+use crate::renewal::HandedOut;
 use crate::{renewal, server};
 
 /// Runs until the work is done, somebody says stop, or nobody needs it any more.
@@ -25,7 +26,12 @@ pub(crate) fn run(options: Options) -> ExitCode {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let ended = match runtime {
-        Ok(runtime) => LocalSet::new().block_on(&runtime, live(options, hardening)),
+        Ok(runtime) => {
+            let ended = LocalSet::new().block_on(&runtime, live(options, hardening));
+            // A thread that waits for a silent standard input would wait for ever.
+            runtime.shutdown_background();
+            ended
+        }
         Err(error) => Err(Failure::new(FailureKind::Internal, format!("no runtime: {error}"))),
     };
     match ended {
@@ -43,7 +49,7 @@ async fn once(hardening: Vec<String>) -> Result<(), Failure> {
     let agent = Agent::new(true, hardening);
     let mut stdio = join(stdin(), stdout());
     let served = server::serve(&agent, &mut stdio).await;
-    renewal::drop_everything(&agent).await;
+    renewal::drop_everything(&agent, HandedOut::LeftAlone).await;
     served.map_err(|error| Failure::new(FailureKind::Usage, format!("standard input: {error}")))
 }
 
@@ -60,15 +66,18 @@ async fn stay(options: &Options, hardening: Vec<String>) -> Result<(), Failure> 
     let Some(listener) = Listener::on(&path).map_err(|error| unable(&error))? else { return Ok(()) };
     let agent = Agent::new(false, hardening);
     let renewals = tokio::task::spawn_local(renewal::run(Rc::clone(&agent)));
-    tokio::select! {
-        () = accept(&agent, &listener) => {}
-        () = agent.stop.notified() => {}
-        () = told_to_end() => {}
-        () = idle(&agent) => {}
+    let handed_out = tokio::select! {
+        () = accept(&agent, &listener) => HandedOut::Revoked,
+        () = agent.stop.notified() => HandedOut::Revoked,
+        () = told_to_end() => HandedOut::Revoked,
+        () = idle(&agent) => HandedOut::LeftAlone,
+    };
+    if let Some(bridge) = &agent.bridge {
+        bridge.withdraw().await;
     }
     listener.withdraw(&path);
     renewals.abort();
-    renewal::drop_everything(&agent).await;
+    renewal::drop_everything(&agent, handed_out).await;
     Ok(())
 }
 
@@ -115,12 +124,12 @@ async fn told_to_end() {
 
 /// Waits until nothing has been in use for as long as the settings say. The wall clock counts sleep of the machine, too.
 async fn idle(agent: &Agent) {
-    loop {
-        sleep(Duration::from_secs(10).min(agent.idle_exit.get())).await;
-        if clock::now() >= agent.asked.get().plus(agent.idle_exit.get()) {
-            return;
-        }
+    while !agent.is_idle(clock::now()) {
+        sleep(BETWEEN_LOOKS).await;
     }
 }
+
+/// How often the agent looks whether it is still needed.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
 
 const PROGRAM: &str = "credmint-agent";

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{Ask, Got, Need, Reply, Request, Supply, VERSION};
 use credmint_identities::Caller;
-use credmint_local_machine::clock;
 use credmint_settings::{CallerReads, Settings};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
 use tokio::time::timeout;
@@ -21,7 +20,7 @@ use crate::{answers, explain, get, status};
 pub(crate) async fn serve(agent: &Rc<Agent>, stream: &mut dyn Stream) -> Result<(), ConnectionError> {
     let Ok(request) = timeout(FIRST_FRAME, receive::<Request>(stream)).await else { return Ok(()) };
     let request = request?;
-    agent.asked.set(clock::now());
+    let _busy = Rc::clone(&agent.busy);
     let reply = if request.version == VERSION {
         match dispatch(agent, stream, request.ask).await {
             Ok(reply) => reply,
@@ -81,8 +80,10 @@ async fn dispatch(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Resul
 async fn credential(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result<Reply, Ended> {
     let deadline = deadline_of(got);
     let Some(recipe) = recipe_of(agent, stream, got).await? else { return Ok(Reply::None) };
-    let entry = get::entry_of(agent, &Rc::new(recipe), deadline).await?;
-    let credential = answers::deliver(agent, &entry).await;
+    let recipe = Rc::new(recipe);
+    let entry = get::entry_of(agent, &recipe, deadline).await?;
+    let credential = answers::deliver(agent, &recipe, &entry).await;
+    // What was made for somebody else stays: only the settings that made it say for how long.
     if entry.recipe.settings.agent.once {
         agent.keep_nothing(&entry);
     }
@@ -116,7 +117,7 @@ pub(crate) fn place(agent: &Agent, got: &Got) -> Result<(Hostname, Rc<Settings>)
     let hostname = Hostname::from_comparison_form(&got.hostname)
         .map_err(|error| Failure::new(FailureKind::Usage, format!("not a hostname: {error}")))?;
     let settings = agent.settings.of(got)?;
-    agent.idle_exit.set(if settings.agent.once { ONE_MORE_MOMENT } else { settings.agent.idle_exit });
+    agent.stay(if settings.agent.once { ONE_MORE_MOMENT } else { settings.agent.idle_exit });
     Ok((hostname, settings))
 }
 

@@ -14,12 +14,26 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
 
 use super::forward;
 use crate::agent::Agent;
 
+/// Accepts connections on an address until it is dropped.
+pub(super) struct Listening {
+    /// Where.
+    pub(super) address: SocketAddr,
+    accepting: AbortHandle,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
 /// Listens on both loopback families and serves in the background; on both, or on none if somebody else holds one.
-pub(super) async fn listen(agent: &Rc<Agent>, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+pub(super) async fn listen(agent: &Rc<Agent>, port: u16) -> Result<Vec<Listening>, Failure> {
     let mut bound = Vec::new();
     for family in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
         let address = SocketAddr::new(family, port);
@@ -31,8 +45,8 @@ pub(super) async fn listen(agent: &Rc<Agent>, port: u16) -> Result<Vec<SocketAdd
     }
     let limit = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let serve = |(address, listener)| {
-        tokio::task::spawn_local(accept(Rc::clone(agent), listener, Arc::clone(&limit)));
-        address
+        let accepting = tokio::task::spawn_local(accept(Rc::clone(agent), listener, Arc::clone(&limit)));
+        Listening { address, accepting: accepting.abort_handle() }
     };
     Ok(bound.into_iter().map(serve).collect())
 }

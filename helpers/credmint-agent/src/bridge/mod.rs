@@ -13,8 +13,8 @@ mod target;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Instant;
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use base64::Engine;
@@ -23,14 +23,15 @@ use credmint_vocabulary::{Failure, FailureKind, Secret};
 use zeroize::Zeroizing;
 
 use crate::agent::Agent;
-use crate::recipe::Recipe;
+use crate::recipe::{EntryKey, Recipe};
 use capability::Capabilities;
+use listen::Listening;
 use session::Sessions;
 
 /// Holds what the bridge knows: where it listens, who may come in, and which URLs it made up.
 #[derive(Default)]
 pub(crate) struct Bridge {
-    listening: RefCell<BTreeMap<u16, Vec<SocketAddr>>>,
+    listening: RefCell<BTreeMap<u16, Vec<Listening>>>,
     sessions: Sessions,
     capabilities: Capabilities,
 }
@@ -43,12 +44,24 @@ impl Bridge {
             let addresses = listen::listen(agent, port).await?;
             self.listening.borrow_mut().insert(port, addresses);
         }
-        self.sessions.open(recipe)
+        self.sessions.open(recipe, Instant::now())
     }
 
     /// Lists the addresses it listens on.
     pub(crate) fn addresses(&self) -> Vec<String> {
-        self.listening.borrow().values().flatten().map(SocketAddr::to_string).collect()
+        self.listening.borrow().values().flatten().map(|listening| listening.address.to_string()).collect()
+    }
+
+    /// Gives the ports back, so that the next agent may have them while this one still ends.
+    pub(crate) async fn withdraw(&self) {
+        drop(self.listening.take());
+        tokio::task::yield_now().await;
+    }
+
+    /// Ends what is over: capabilities by the clock, sessions with their entry.
+    pub(crate) fn sweep(&self, is_kept: impl Fn(EntryKey) -> bool) {
+        self.capabilities.sweep(Instant::now());
+        self.sessions.close_unused(is_kept, Instant::now());
     }
 
     /// Ends all sessions of an entry.

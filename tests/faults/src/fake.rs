@@ -33,7 +33,7 @@ pub enum Act {
     /// Says nothing and holds the connection.
     Silence,
     /// Waits, then acts.
-    Later(Duration, Box<Act>),
+    Later(Duration, Box<Self>),
 }
 
 type Script = Box<dyn FnMut(&Received) -> Act + Send>;

@@ -74,7 +74,7 @@ pub fn http_date(unix: i64) -> String {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let (mut days, second) = (usize::try_from(unix / 86_400).expect("after 1970"), unix % 86_400);
     let weekday = DAYS[days % 7];
-    let leap = |year: usize| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = |year: usize| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let (mut year, mut month) = (1970, 0);
     while days >= 365 + usize::from(leap(year)) {
         days -= 365 + usize::from(leap(year));

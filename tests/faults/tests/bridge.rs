@@ -1,4 +1,12 @@
 //! The bridge between a client and an upstream, when one of the two misbehaves.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test arranges the machine by hand, and fails by panicking"
+)]
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

@@ -1,4 +1,12 @@
 //! Settings with a mistake: file, line and the nearest word; never half of them, never an anonymous request.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test arranges the machine by hand, and fails by panicking"
+)]
 
 use credmint_faults::{FOREIGN, HELPER, PASS_ON, SETTINGS, User, is_a_failure};
 use credmint_test_kit::random;

@@ -1,4 +1,12 @@
 //! What faults look like through the real terraform, where it matters.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test arranges the machine by hand, and fails by panicking"
+)]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -22,9 +22,14 @@ pub fn holds(pid: u32, value: &[u8]) -> bool {
     find(pid, value).is_some()
 }
 
-/// Says whether the caller may read the memory of the process: root may, others only if it is dumpable.
+/// Says whether the caller may read the memory of the process: root may, others only if it is dumpable. A test that may
+/// not is skipped, which is said here.
 pub fn is_readable(pid: u32) -> bool {
-    File::open(format!("/proc/{pid}/mem")).is_ok()
+    let is_readable = File::open(format!("/proc/{pid}/mem")).is_ok();
+    if !is_readable {
+        eprintln!("skipped: only root may read the memory of process {pid}");
+    }
+    is_readable
 }
 
 /// Finds the first region that holds the value.

@@ -7,6 +7,12 @@ use credmint_test_kit::processes::{signal, wait_for_end};
 use credmint_test_kit::{Gate, OpenIdProvider, Registry, memory};
 use rustix::process::Signal;
 
+/// Gives the agent, if the test may look into its memory; otherwise what there is to check is checked.
+fn agent_to_read(user: &User) -> Option<u32> {
+    user.canary.check(&user.home);
+    Some(user.home.agent().pid).filter(|agent| memory::is_readable(*agent))
+}
+
 fn forget(user: &User) {
     user.home.run("terraform-credentials-credmint").args(["forget", HOST]).output().success();
 }
@@ -28,10 +34,7 @@ fn forget_wipes_a_token_from_the_agents_memory() {
     let exchanged = user.got("token");
     let exchanged = user.canary.watch("exchanged token", exchanged);
     // 2. Both are in the agent's memory, where they belong: without that, what follows would prove nothing.
-    let agent = user.home.agent().pid;
-    if !memory::is_readable(agent) {
-        return eprintln!("skipped: only root may read the agent's memory");
-    }
+    let Some(agent) = agent_to_read(&user) else { return };
     assert!(memory::holds(agent, exchanged.as_bytes()) && memory::holds(agent, subject.as_bytes()));
     // 3. Forgotten, they are nowhere in it, in no buffer of any library.
     forget(&user);
@@ -43,17 +46,14 @@ fn forget_wipes_a_token_from_the_agents_memory() {
 
 #[test]
 fn a_token_that_is_over_is_wiped_from_the_agents_memory() {
-    let (provider, mut user) = (OpenIdProvider::start_with_ttl(3), User::move_in());
+    let (provider, mut user) = (OpenIdProvider::start_with_ttl(5), User::move_in());
 
-    // 1. An exchanged token that lives for three seconds; nobody asks for it again.
+    // 1. An exchanged token that lives for five seconds; nobody asks for it again.
     let token = user.token_file(&provider.token_for("alice", "registry", 300));
     user.settings(&(file_identity(&token) + &exchange(&provider) + &token_host("\"job\"", "exchange")));
     let exchanged = user.got("token");
     let exchanged = user.canary.watch("exchanged token", exchanged);
-    let agent = user.home.agent().pid;
-    if !memory::is_readable(agent) {
-        return eprintln!("skipped: only root may read the agent's memory");
-    }
+    let Some(agent) = agent_to_read(&user) else { return };
     assert!(memory::holds(agent, exchanged.as_bytes()));
     // 2. When it is over it is gone, and so is the token that it was got for.
     wait_until("what is over is wiped", || !memory::holds(agent, exchanged.as_bytes()));
@@ -73,10 +73,7 @@ fn forget_wipes_a_private_key_from_the_agents_memory() {
     let key = user.got("client_private_key_pem");
     user.canary.watch_pem("client private key", &key);
     // 2. The agent holds the key as DER, and its text no more.
-    let agent = user.home.agent().pid;
-    if !memory::is_readable(agent) {
-        return eprintln!("skipped: only root may read the agent's memory");
-    }
+    let Some(agent) = agent_to_read(&user) else { return };
     let body: String = key.lines().filter(|line| !line.starts_with("-----")).collect();
     assert!(memory::holds(agent, &credmint_test_kit::encoding::from_base64(&body)));
     // 3. Forgotten, neither key nor the token that it was got with is in its memory; the login is over.
@@ -108,10 +105,7 @@ fn terraform_logout_wipes_what_the_bridge_sent_and_revokes_the_session() {
     let session = user.canary.watch("session token", session);
     let versions = "v1/modules/corp/network/aws/versions";
     assert_eq!(user.ask_bridge("127.0.0.1", versions, &session).status, 200);
-    let agent = user.home.agent().pid;
-    if !memory::is_readable(agent) {
-        return eprintln!("skipped: only root may read the agent's memory");
-    }
+    let Some(agent) = agent_to_read(&user) else { return };
     assert!(memory::holds(agent, bearer.as_bytes()) && memory::holds(agent, session.as_bytes()));
     // 2. `terraform logout` is `forget`: neither token is left in any buffer of any connection.
     terraform.run(&user.home, &user.work, &["logout", HOST]).output().success();

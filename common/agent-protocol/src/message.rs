@@ -48,6 +48,9 @@ pub enum Ask {
         /// Settings file that the caller's environment names; none means the usual place.
         #[serde(default)]
         settings: Option<String>,
+        /// The usual place, as the caller has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usual_settings: Option<String>,
     },
     /// The agent drops everything and ends.
     Stop,
@@ -57,17 +60,18 @@ pub enum Ask {
 }
 
 impl Ask {
-    /// Fills in what the asking process knows last: its settings file, unless it chose one, and the time that remains.
-    pub fn fill_in(&mut self, caller_settings: Option<String>, remaining_ms: u64) {
-        let settings = match self {
+    /// Fills in what the asking process knows last: its settings, unless it chose some, and the time that remains.
+    pub fn fill_in(&mut self, named: Option<String>, usual: Option<String>, remaining_ms: u64) {
+        let (settings, usual_settings) = match self {
             Self::Get(got) | Self::Store { got, .. } | Self::Forget(got) | Self::Explain(got) | Self::Anchor(got) => {
                 got.deadline_ms = remaining_ms;
-                &mut got.settings
+                (&mut got.settings, &mut got.usual_settings)
             }
-            Self::Status { settings } => settings,
+            Self::Status { settings, usual_settings } => (settings, usual_settings),
             Self::Stop | Self::Unknown => return,
         };
-        *settings = settings.take().or(caller_settings);
+        *settings = settings.take().or(named);
+        *usual_settings = usual_settings.take().or(usual);
     }
 }
 
@@ -85,6 +89,9 @@ pub struct Got {
     /// Settings file that the caller's environment names; none means the usual place.
     #[serde(default)]
     pub settings: Option<String>,
+    /// The usual place, as the caller has it: the agent may have been started from another home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usual_settings: Option<String>,
     /// What remains of the caller's deadline, in milliseconds.
     #[serde(default)]
     pub deadline_ms: u64,

@@ -104,7 +104,8 @@ fn program() -> Result<std::path::PathBuf, StartError> {
 /// Puts the question with what only now is known: the time that remains, and which settings the caller has.
 fn put(connection: &mut Connection, request: &mut Request, deadline: Deadline) -> Result<Answer, AskError> {
     let remaining = deadline.remaining(Instant::now()).as_millis();
-    request.ask.fill_in(settings_files::caller_settings(), u64::try_from(remaining).unwrap_or(u64::MAX));
+    let (named, usual) = (settings_files::caller_settings(), settings_files::caller_usual_settings());
+    request.ask.fill_in(named, usual, u64::try_from(remaining).unwrap_or(u64::MAX));
     converse(connection, request, &supply::supply)
 }
 

@@ -43,16 +43,16 @@ impl SettingsFiles {
     /// Finds them for this process: `$CREDMINT_CONFIG`, else the usual place.
     #[must_use]
     pub fn find() -> Option<Self> {
-        Self::of(caller_settings().as_deref())
+        Self::of(caller_settings().as_deref(), None)
     }
 
-    /// Finds them for a caller that said which settings file it wants; `None` is the usual place.
+    /// Finds them for a caller that said which settings file it wants, or where its usual one is; else for this process.
     #[must_use]
-    pub fn of(named: Option<&str>) -> Option<Self> {
+    pub fn of(named: Option<&str>, usual: Option<&str>) -> Option<Self> {
         let explicit = named.is_some();
-        let main = match named {
+        let main = match named.or(usual) {
             Some(path) => PathBuf::from(path),
-            None => usual_directory()?.join("config.toml"),
+            None => usual_file()?,
         };
         Some(Self { drop_in: main.with_file_name("config.d"), main, explicit })
     }
@@ -91,6 +91,16 @@ pub(crate) fn caller_settings() -> Option<String> {
     let named = environment::read(environment::CREDMINT_CONFIG)?;
     let absolute = std::path::absolute(&named).ok().and_then(|path| path.into_os_string().into_string().ok());
     Some(absolute.unwrap_or(named))
+}
+
+/// Gives the usual settings file of this caller, which need not exist: an agent of another home has another.
+#[must_use]
+pub(crate) fn caller_usual_settings() -> Option<String> {
+    usual_file()?.into_os_string().into_string().ok()
+}
+
+fn usual_file() -> Option<PathBuf> {
+    Some(usual_directory()?.join("config.toml"))
 }
 
 fn usual_directory() -> Option<PathBuf> {

@@ -43,7 +43,7 @@ impl From<MaterialError> for Failure {
 /// Keeps what was read, until the files change.
 #[derive(Default)]
 pub(crate) struct SettingsCache {
-    read: RefCell<HashMap<PathBuf, (Fingerprint, Rc<Settings>)>>,
+    read: RefCell<HashMap<SettingsFiles, (Fingerprint, Rc<Settings>)>>,
 }
 
 type Fingerprint = Vec<(PathBuf, Option<SystemTime>, u64)>;
@@ -52,24 +52,31 @@ impl SettingsCache {
     /// Finds the settings of a request: arguments where the helper has them, else the files.
     pub(crate) fn of(&self, got: &Got) -> Result<Rc<Settings>, MaterialError> {
         if got.args.is_empty() {
-            self.in_files(got.settings.as_deref())
+            self.in_files(got.settings.as_deref(), got.usual_settings.as_deref())
         } else {
             Ok(Rc::new(credmint_settings::from_args(&got.program, &got.args)?))
         }
     }
 
     /// Finds the settings of the files; none at all is an empty settings, unless the caller named one.
-    pub(crate) fn in_files(&self, named: Option<&str>) -> Result<Rc<Settings>, MaterialError> {
-        let Some(files) = SettingsFiles::of(named) else { return Ok(Rc::default()) };
+    pub(crate) fn in_files(&self, named: Option<&str>, usual: Option<&str>) -> Result<Rc<Settings>, MaterialError> {
+        let Some(files) = SettingsFiles::of(named, usual) else { return Ok(Rc::default()) };
         let fingerprint = fingerprint_of(&files);
-        if let Some((_, settings)) = self.read.borrow().get(&files.main).filter(|(print, _)| *print == fingerprint) {
+        if let Some((_, settings)) = self.read.borrow().get(&files).filter(|(print, _)| *print == fingerprint) {
             return Ok(Rc::clone(settings));
         }
         let settings = Rc::new(credmint_settings::read(&files.read()?)?);
-        self.read.borrow_mut().insert(files.main, (fingerprint, Rc::clone(&settings)));
+        let mut read = self.read.borrow_mut();
+        if read.len() >= MOST_FILES {
+            read.clear();
+        }
+        read.insert(files, (fingerprint, Rc::clone(&settings)));
         Ok(settings)
     }
 }
+
+/// A machine that makes a home for every run must not fill the memory with their settings.
+const MOST_FILES: usize = 64;
 
 fn fingerprint_of(files: &SettingsFiles) -> Fingerprint {
     let of = |path: PathBuf| match std::fs::metadata(&path) {

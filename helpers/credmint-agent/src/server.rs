@@ -64,8 +64,9 @@ async fn dispatch(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Resul
             Ok(Reply::Explanation(explain::explain(agent, hostname, settings, caller).await))
         }
         Ask::Anchor(got) => Ok(explain::anchor(agent, &got)?),
-        Ask::Status { settings } => {
-            let settings = agent.settings.in_files(settings.as_deref()).unwrap_or_default();
+        Ask::Status { settings, usual_settings } => {
+            let read = agent.settings.in_files(settings.as_deref(), usual_settings.as_deref());
+            let settings = read.unwrap_or_default();
             let caller = caller_of(stream, all_reads_of(&settings)).await?;
             Ok(Reply::Status(status::status(agent, &settings, &caller)))
         }

@@ -33,7 +33,7 @@ pub(crate) fn run_agent(command: &AgentCommand) -> Result<(), Failure> {
 
 /// Asks the agent how it is; `None` when none runs.
 pub(crate) fn ask() -> Result<Option<Status>, Failure> {
-    match agent::ask_if_running(Ask::Status { settings: agent::settings() })? {
+    match agent::ask_if_running(Ask::Status { settings: agent::settings(), usual_settings: None })? {
         None => Ok(None),
         Some(Answer::Status(status)) => Ok(Some(status)),
         Some(other) => Err(agent::unexpected(&other)),

@@ -123,3 +123,26 @@ fn a_child_for_one_request_does_not_wait_for_a_caller_that_says_nothing() {
     user.settings(PASS_ON);
     user.check();
 }
+
+#[test]
+fn a_caller_with_another_home_has_its_own_settings() {
+    let mut user = User::with_a_route_that_works();
+    user.succeeds();
+    // 1. Another home, the same system user, and therefore the same agent; here the host gets something else.
+    let token = user.canary.watch("token of the other home", random::secret("other"));
+    let file = user.home.write("other/token", token.clone());
+    user.canary.allow_file(&file);
+    let theirs = PASS_ON.replace(&format!("[host.\"{HOST}\"]"), "[host.\"theirs.example\"]");
+    user.home.write("other/config/credmint/config.toml", theirs);
+    let other = |arguments: &[&str]| {
+        let home = user.home.path().join("other");
+        let run = user.helper(arguments).env("XDG_CONFIG_HOME", home.join("config")).env("HOME", home);
+        run.output()
+    };
+    assert_eq!(other(&["get", "theirs.example"]).json()["token"], token);
+    // 2. What the first home's settings say is nothing to it, nor the other way round.
+    assert_eq!(other(&["get", HOST]).json(), json!({}));
+    assert_eq!(user.helper(&["get", "theirs.example"]).output().json(), json!({}));
+    assert_eq!(user.home.agents().len(), 1);
+    user.check();
+}

@@ -5,7 +5,6 @@
 mod company;
 mod user;
 
-use std::net::TcpListener;
 use std::path::Path;
 
 use credmint_test_kit::Terraform;
@@ -38,19 +37,6 @@ pub fn env_identity(variable: &str) -> String {
 #[must_use]
 pub fn token_host(identity: &str, issuer: &str) -> String {
     format!("[host.\"{HOST}\"]\nidentity = {identity}\nissuer = \"{issuer}\"\ndeliver = \"token\"\n\n")
-}
-
-/// Gives a port that is free on both loopback families.
-#[must_use]
-pub fn free_port() -> u16 {
-    for _ in 0..20 {
-        let Ok(v4) = TcpListener::bind("127.0.0.1:0") else { continue };
-        let Ok(address) = v4.local_addr() else { continue };
-        if TcpListener::bind(("::1", address.port())).is_ok() {
-            return address.port();
-        }
-    }
-    0
 }
 
 /// Asks again and again until it is so; at most ten seconds.

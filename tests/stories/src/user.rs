@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use credmint_test_kit::home::executable;
 use credmint_test_kit::http::{Answer, Request};
+use credmint_test_kit::random::free_port;
 use credmint_test_kit::{Canary, Home, Output, Registry, Run, Terraform};
 
-use crate::{HOST, free_port};
+use crate::HOST;
 
 /// A user with an empty home, the canary and a port for the bridge.
 pub struct User {

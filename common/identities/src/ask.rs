@@ -2,6 +2,8 @@
 //! An identity of the settings and what the caller sent come in, a subject token or its absence goes out.
 //! Absence is a value and doubt is a failure: a token that is there and cannot be used is never passed over.
 
+use std::time::Duration;
+
 use credmint_https::Https;
 use credmint_settings::Identity;
 use credmint_vocabulary::{Deadline, FailureKind, Secret, Timestamp};
@@ -41,6 +43,12 @@ pub enum IdentityError {
 }
 
 impl IdentityError {
+    /// Says how long the server behind the identity wants to be left alone, if it said so.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<Duration> {
+        if let Self::TokenEndpoint(error) = self { error.retry_after() } else { None }
+    }
+
     /// Says whose turn it is.
     #[must_use]
     pub fn kind(&self) -> FailureKind {
@@ -115,7 +123,7 @@ fn place(identity: &Identity) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     async fn asked(identity: &Identity, caller: &Caller) -> Result<Option<SubjectToken>, IdentityError> {
         let deadline = Deadline::after(Instant::now(), Duration::from_secs(10));

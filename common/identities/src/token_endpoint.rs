@@ -173,6 +173,12 @@ impl OauthRefusal {
 }
 
 impl TokenEndpointError {
+    /// Says how long the server wants to be left alone, if it said so.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<Duration> {
+        if let Self::Throttled { retry_after, .. } = self { *retry_after } else { None }
+    }
+
     /// Says whose turn it is.
     #[must_use]
     pub fn kind(&self) -> FailureKind {

@@ -182,6 +182,17 @@ fn in_brackets(words: &str) -> String {
 }
 
 impl GrantError {
+    /// Says how long whoever was asked wants to be left alone, if it said so.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Throttled { retry_after, .. } => *retry_after,
+            Self::TokenEndpoint(error) => error.retry_after(),
+            Self::Identity(error) => error.retry_after(),
+            _ => None,
+        }
+    }
+
     /// Says whose turn it is.
     #[must_use]
     pub fn kind(&self) -> FailureKind {

@@ -26,22 +26,21 @@ pub(crate) fn too_slow(hostname: &Hostname) -> Failure {
         .hint(format!("credmint explain {hostname} shows who is asked"))
 }
 
-/// An identity failed in a way that is not absence.
-pub(crate) fn of_identity(hostname: &Hostname, name: &str, error: &IdentityError) -> Failure {
+/// An identity failed in a way that is not absence. With it: how long this is to be remembered.
+pub(crate) fn of_identity(hostname: &Hostname, name: &str, error: &IdentityError) -> (Failure, Duration) {
     let what = format!("no credential for {hostname}: identity {name}: {error}");
-    with_hint(Failure::new(error.kind(), what), hostname, error.hint())
+    (with_hint(Failure::new(error.kind(), what), hostname, error.hint()), remembered(error.retry_after()))
 }
 
 /// The issuer refused, or could not be asked. With it: how long this is to be remembered.
 pub(crate) fn of_grant(hostname: &Hostname, issuer: &str, error: &GrantError) -> (Failure, Duration) {
     let what = format!("no credential for {hostname}: issuer {issuer}: {error}");
-    let remember = match error {
-        GrantError::Throttled { retry_after, .. } => {
-            retry_after.unwrap_or(REMEMBERED).clamp(REMEMBERED, LONGEST_REMEMBERED)
-        }
-        _ => REMEMBERED,
-    };
-    (with_hint(Failure::new(error.kind(), what), hostname, error.hint()), remember)
+    (with_hint(Failure::new(error.kind(), what), hostname, error.hint()), remembered(error.retry_after()))
+}
+
+/// Honours `Retry-After` within bounds: a person who repaired it should not wait for long.
+fn remembered(retry_after: Option<Duration>) -> Duration {
+    retry_after.unwrap_or(REMEMBERED).clamp(REMEMBERED, LONGEST_REMEMBERED)
 }
 
 /// Says in a few words why an identity had no answer.

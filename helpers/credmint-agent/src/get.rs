@@ -94,7 +94,7 @@ fn keep(agent: &Agent, entry: Rc<Entry>, wanted: bool) -> Outcome {
 async fn mint(agent: &Agent, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<Entry, (Failure, Duration)> {
     let short = |failure: Failure| (failure, REMEMBERED);
     let route = recipe.route().ok_or_else(|| short(failure::no_route(&recipe.hostname)))?;
-    let subject = choose(agent, recipe, deadline).await.map_err(short)?;
+    let subject = choose(agent, recipe, deadline).await?;
     let now = clock::now();
     let world = World { https: &agent.https, caller: &recipe.caller, authorities: &agent.authorities, now, deadline };
     let token = subject.as_ref().map(|(_, token)| token);
@@ -116,7 +116,11 @@ async fn mint(agent: &Agent, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<
 }
 
 /// Asks the identities in order: absent means the next one, broken means a failure.
-async fn choose(agent: &Agent, recipe: &Recipe, deadline: Deadline) -> Result<Option<(String, SubjectToken)>, Failure> {
+async fn choose(
+    agent: &Agent,
+    recipe: &Recipe,
+    deadline: Deadline,
+) -> Result<Option<(String, SubjectToken)>, (Failure, Duration)> {
     let mut asked = Vec::new();
     for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
         match credmint_identities::ask(identity, &recipe.caller, &agent.https, clock::now(), deadline).await {
@@ -125,7 +129,7 @@ async fn choose(agent: &Agent, recipe: &Recipe, deadline: Deadline) -> Result<Op
             Err(error) => return Err(failure::of_identity(&recipe.hostname, name, &error)),
         }
     }
-    if asked.is_empty() { Ok(None) } else { Err(failure::nobody(&recipe.hostname, &asked)) }
+    if asked.is_empty() { Ok(None) } else { Err((failure::nobody(&recipe.hostname, &asked), REMEMBERED)) }
 }
 
 /// Gives a number between 0 and 1.

@@ -160,6 +160,20 @@ impl User {
         }
     }
 
+    /// As [`User::recovers_from`], with whatever kind the failure has.
+    pub fn recovers_from_all(&self, word: &str) {
+        let start = Instant::now();
+        loop {
+            let output = self.get();
+            if output.stderr.contains(word) {
+                return is_a_failure(&output, output.code.unwrap_or(0), &[HOST]);
+            }
+            assert_ne!(output.code, Some(0), "no answer was to be had");
+            assert!(start.elapsed() < REMEMBERED, "{word:?} expected, still: {}", output.stderr);
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
     /// Gives the bearer token for the host, which the canary does not look for: it is the answer.
     #[must_use]
     pub fn bearer(&self) -> String {

@@ -3,8 +3,10 @@
 //! A port and bytes come in, whatever came back goes out as text. Touches loopback only.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::time::Duration;
+
+pub use credmint_test_kit::random::free_port;
 
 /// What a server answered.
 #[derive(Debug, Clone)]
@@ -58,14 +60,4 @@ impl Answer {
     pub fn status_line(&self) -> &str {
         self.head.lines().next().unwrap_or_default()
     }
-}
-
-/// Finds a port that is free on both loopback families.
-#[must_use]
-pub fn free_port() -> u16 {
-    let both = || {
-        let port = TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
-        TcpListener::bind(("::1", port)).ok().map(|_| port)
-    };
-    (0..20).find_map(|_| both()).expect("a port that is free on both loopback families")
 }

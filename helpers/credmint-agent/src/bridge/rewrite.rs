@@ -63,10 +63,18 @@ impl Rewriter<'_> {
 
     /// Gives a URL that leads to the same host; `None` for other hosts and other schemes.
     pub(super) fn ours(&self, reference: &str) -> Option<Url> {
-        let url = self.base.join(reference).ok()?;
+        let mut url = self.base.join(reference).ok()?;
         let upstream = self.recipe.route().and_then(|route| route.host.upstream.as_deref()?.parse::<Url>().ok());
         let same = |other: &Url| url.scheme() == other.scheme() && url.origin() == other.origin();
-        (same(&self.base) || upstream.is_some_and(|upstream| same(&upstream))).then_some(url)
+        if !same(&self.base) && !upstream.as_ref().is_some_and(same) {
+            return None;
+        }
+        // The upstream's path prefix is put before every path again on the way out.
+        let prefix = upstream.as_ref().map_or("", |upstream| upstream.path().trim_end_matches('/'));
+        if let Some(rest) = url.path().strip_prefix(prefix).filter(|rest| rest.starts_with('/')).map(str::to_owned) {
+            url.set_path(&rest);
+        }
+        Some(url)
     }
 
     fn capability(&self, mut url: Url, inner: &str) -> Result<String, Failure> {
@@ -144,10 +152,14 @@ const GETTER_PARAMETERS: [&str; 3] = ["archive", "checksum", "filename"];
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bridge::target::tests::recipe;
+    use crate::bridge::target::tests::{recipe, recipe_at};
 
     fn with<T>(test: impl Fn(&Rewriter<'_>) -> T) -> T {
-        let (recipe, capabilities) = (recipe(), Capabilities::default());
+        with_recipe(recipe(), test)
+    }
+
+    fn with_recipe<T>(recipe: Rc<Recipe>, test: impl Fn(&Rewriter<'_>) -> T) -> T {
+        let capabilities = Capabilities::default();
         let base = Url::parse("https://registry.corp.example/v1/modules/a/b/c/1.0.0/download").expect("valid");
         test(&Rewriter { capabilities: &capabilities, recipe: &recipe, base, own: "127.0.0.1:4000".into() })
     }
@@ -170,6 +182,21 @@ mod tests {
             let url = with(|r| r.archive(address)).expect("rewritten");
             assert_eq!(shape(&url), "http://127.0.0.1:4000/registry.corp.example/.cap/S/n.zip", "{address}");
         }
+    }
+
+    #[test]
+    fn a_path_prefix_of_the_upstream_is_not_put_before_a_path_twice() {
+        for (reference, path) in [
+            ("/art/archives/n.zip", "/archives/n.zip"),
+            ("https://registry.corp.example/art/archives/n.zip", "/archives/n.zip"),
+            ("https://127.0.0.1:8443/art/n.zip", "/n.zip"),
+            ("../n.zip", "/v1/modules/a/b/c/n.zip"),
+            ("/artful/n.zip", "/artful/n.zip"),
+        ] {
+            let url = with_recipe(recipe_at("https://127.0.0.1:8443/art/"), |r| r.ours(reference)).expect("ours");
+            assert_eq!(url.path(), path, "{reference}");
+        }
+        assert_eq!(with(|r| r.ours("/art/n.zip")).expect("ours").path(), "/art/n.zip");
     }
 
     #[test]

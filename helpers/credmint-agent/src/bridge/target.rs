@@ -79,9 +79,15 @@ pub(super) mod tests {
     use std::rc::Rc;
 
     pub(crate) fn recipe() -> Rc<Recipe> {
-        let text = "[issuer.lab]\nkind = \"local-ca\"\ncommon_name = \"demo\"\n\
-                    [host.\"registry.corp.example\"]\nissuer = \"lab\"\nupstream = \"https://127.0.0.1:8443\"\n";
-        let settings = credmint_settings::read(&[("test".into(), text.into())]).expect("valid");
+        recipe_at("https://127.0.0.1:8443")
+    }
+
+    pub(in crate::bridge) fn recipe_at(upstream: &str) -> Rc<Recipe> {
+        let text = format!(
+            "[issuer.lab]\nkind = \"local-ca\"\ncommon_name = \"demo\"\n\
+             [host.\"registry.corp.example\"]\nissuer = \"lab\"\nupstream = \"{upstream}\"\n"
+        );
+        let settings = credmint_settings::read(&[("test".into(), text)]).expect("valid");
         let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
         Rc::new(Recipe::new(hostname, Rc::new(settings), Default::default()).expect("routed"))
     }

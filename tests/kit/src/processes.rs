@@ -113,6 +113,25 @@ fn has_socket(pid: u32, is_it: impl Fn(&[&str]) -> bool) -> bool {
     })
 }
 
+/// Gives the session that a process belongs to; its own number if it leads one.
+pub fn session(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Behind the name: state, parent, process group, session.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(3)?.parse().ok()
+}
+
+/// Lists where the open files of a process lead, by their numbers.
+pub fn open_files(pid: u32) -> Vec<(u32, String)> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let file = |entry: fs::DirEntry| {
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        Some((number, fs::read_link(entry.path()).ok()?.display().to_string()))
+    };
+    let mut files: Vec<_> = entries.filter_map(file).collect();
+    files.sort();
+    files
+}
+
 /// Says whether a process runs; one that has ended and waits to be collected does not.
 pub fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -102,7 +102,9 @@ impl User {
     #[must_use]
     #[track_caller]
     pub fn got(&self, property: &str) -> String {
-        let object = self.get().output().success().json();
+        let output = self.get().output().success();
+        assert!(!output.pipe_held, "Terraform would wait for whoever holds the pipe");
+        let object = output.json();
         let text = object.get(property).and_then(serde_json::Value::as_str);
         assert!(text.is_some(), "the answer has no {property}");
         text.unwrap_or_default().to_owned()

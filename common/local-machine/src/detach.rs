@@ -9,9 +9,17 @@ use std::io;
 /// # Errors
 /// What the system says; a process that leads its group already (started from a shell) stays in its session.
 pub fn detach() -> io::Result<()> {
-    rustix::process::chdir("/")?;
+    leave_working_directory()?;
     match rustix::process::setsid() {
         Ok(_) | Err(rustix::io::Errno::PERM) => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Leaves the caller's working directory: what a command or `PATH` names relatively would be found among a stranger's files.
+///
+/// # Errors
+/// What the system says.
+pub fn leave_working_directory() -> io::Result<()> {
+    Ok(rustix::process::chdir("/")?)
 }

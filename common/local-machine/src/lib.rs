@@ -25,7 +25,7 @@ pub mod terminal;
 
 pub use ask_agent::{AskAgentError, ask_agent, ask_running};
 #[cfg(unix)]
-pub use detach::detach;
+pub use detach::{detach, leave_working_directory};
 pub use last_failure::LastFailure;
 pub use places::{PlaceError, socket_path, state_directory};
 pub use prefilter::could_route;

@@ -46,6 +46,8 @@ async fn live(options: Options, hardening: Vec<String>) -> Result<(), Failure> {
 
 /// Serves one request on standard input and output; nothing is kept.
 async fn once(hardening: Vec<String>) -> Result<(), Failure> {
+    #[cfg(unix)]
+    credmint_local_machine::leave_working_directory().map_err(|error| unable(&error))?;
     let agent = Agent::new(true, hardening);
     let mut stdio = join(stdin(), stdout());
     let served = server::serve(&agent, &mut stdio).await;

@@ -146,3 +146,23 @@ fn a_caller_with_another_home_has_its_own_settings() {
     assert_eq!(user.home.agents().len(), 1);
     user.check();
 }
+
+#[test]
+fn no_program_of_the_working_directory_is_run() {
+    use std::os::unix::fs::PermissionsExt;
+    let user = User::move_in();
+    let planted = user.home.write("repository/get-token", "#!/bin/sh\necho planted\n");
+    std::fs::set_permissions(&planted, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let repository = planted.parent().expect("a directory");
+    for command in ["get-token", "./get-token"] {
+        let job = format!("[identity.job]\nkind = \"command\"\ncommand = [\"{command}\"]\n");
+        user.settings(PASS_ON.replace("[identity.job]\nkind = \"file\"\npath = \"~/token\"\n", &job));
+        for mode in ["once", "auto"] {
+            let get = user.helper(&["get", HOST]).in_directory(repository);
+            let output = get.env("CREDMINT_AGENT", mode).env("PATH", ".:/usr/bin:/bin").output();
+            assert_ne!(output.code, Some(0), "{mode}: {command} was run");
+            assert!(output.stderr.contains("does not start"), "{}", output.stderr);
+        }
+    }
+    user.check();
+}

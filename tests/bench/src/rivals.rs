@@ -4,11 +4,11 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use credmint_test_kit::home::{Home, find_executable};
+use credmint_test_kit::home::Home;
 
 use crate::measure::Case;
 
@@ -55,13 +55,13 @@ impl Rivals {
 
     /// `git credential-cache get`.
     pub(crate) fn git(&self, home: &Home) -> Case {
-        Case::new("git credential-cache get", home, &program("git"), &["credential-cache", "get"])
+        Case::new("git credential-cache get", home, Path::new("git"), &["credential-cache", "get"])
             .fed("protocol=https\nhost=token.corp.example\n\n")
     }
 
     /// `oidc-token`.
     pub(crate) fn oidc_token(&self, home: &Home) -> Case {
-        Case::new("oidc-token", home, &program("oidc-token"), &["bench"]).with("OIDC_SOCK", &self.oidc_socket)
+        Case::new("oidc-token", home, Path::new("oidc-token"), &["bench"]).with("OIDC_SOCK", &self.oidc_socket)
     }
 
     /// Ends both agents.
@@ -71,7 +71,7 @@ impl Rivals {
     }
 
     fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(program(name));
+        let mut command = Command::new(name);
         command.env_clear().envs(self.home.iter().cloned());
         command.env("OIDC_SOCK", &self.oidc_socket).env("OIDCD_PID", &self.oidc_pid);
         command
@@ -90,10 +90,6 @@ impl Rivals {
         assert!(child.wait().expect("a child").success(), "{command:?}");
         text
     }
-}
-
-fn program(name: &str) -> PathBuf {
-    find_executable(name).unwrap_or_else(|| panic!("{name} is not installed: use tests/bench/run"))
 }
 
 /// Answers discovery and refresh as an OpenID Provider would, until the bench ends.

@@ -104,8 +104,11 @@ fn leave_descriptors_behind() {
     close_fds::set_fds_cloexec(3, &[]);
 }
 
+/// What is started inherits every handle with that mark: Terraform would wait for the end of its pipes.
 #[cfg(windows)]
-fn leave_descriptors_behind() {}
+fn leave_descriptors_behind() {
+    credmint_windows_handles::keep_standard_streams();
+}
 
 #[cfg(unix)]
 fn hide_window(_command: &mut Command) {}

@@ -11,14 +11,18 @@ const THIN_DOORS: [&str; 4] =
 const NOT_THIN: [&str; 2] = ["credmint-agent", "credmint"];
 
 /// Rooms of `common` and the rooms of ours that each may open onto.
-const ROOMS: [(&str, &[&str]); 9] = [
+const ROOMS: [(&str, &[&str]); 10] = [
     ("credmint-vocabulary", &[]),
     ("credmint-protocols", &["credmint-vocabulary"]),
     ("credmint-agent-protocol", &["credmint-vocabulary"]),
     ("credmint-client-identity", &["credmint-vocabulary"]),
     ("credmint-settings", &["credmint-vocabulary", "credmint-client-identity"]),
     ("credmint-https", &["credmint-vocabulary", "credmint-client-identity"]),
-    ("credmint-local-machine", &["credmint-vocabulary", "credmint-agent-protocol", "credmint-settings"]),
+    ("credmint-windows-handles", &[]),
+    (
+        "credmint-local-machine",
+        &["credmint-vocabulary", "credmint-agent-protocol", "credmint-settings", "credmint-windows-handles"],
+    ),
     (
         "credmint-identities",
         &["credmint-vocabulary", "credmint-client-identity", "credmint-settings", "credmint-https"],

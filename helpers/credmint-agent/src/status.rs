@@ -46,6 +46,9 @@ fn caller_for(settings: &Settings, host: &credmint_vocabulary::Hostname, caller:
     for (path, value) in caller.files.iter().filter(|(path, _)| reads.files.contains(*path)) {
         own.files.insert(path.clone(), value.copied());
     }
+    for (path, why) in caller.unreadable.iter().filter(|(path, _)| reads.files.contains(*path)) {
+        own.unreadable.insert(path.clone(), why.clone());
+    }
     own
 }
 

@@ -166,3 +166,15 @@ fn no_program_of_the_working_directory_is_run() {
     }
     user.check();
 }
+
+#[test]
+fn an_entry_is_shown_to_its_owner_though_another_file_of_the_route_cannot_be_read() {
+    let user = User::with_a_route_that_works();
+    let second = "[identity.second]\nkind = \"file\"\npath = \"~/directory\"\n\n";
+    user.home.make_directory("directory");
+    user.settings(format!("{second}{}", PASS_ON.replace("= \"job\"", "= [\"job\", \"second\"]")));
+    user.succeeds();
+    let status = user.home.run("credmint").arg("status").output().success().stdout;
+    assert!(status.contains(HOST) && status.contains("kept"), "{status}");
+    user.check();
+}

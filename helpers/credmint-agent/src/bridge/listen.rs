@@ -59,7 +59,10 @@ fn is_family_missing(error: &io::Error) -> bool {
 
 fn taken(address: SocketAddr, error: &io::Error) -> Failure {
     let why = match error.kind() {
-        io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => "another program holds it".to_owned(),
+        // Terraform goes on without its helper when it fetches modules (threat model, 3.1).
+        io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => {
+            "another program holds it, and answers terraform in its place".to_owned()
+        }
         _ => error.to_string(),
     };
     let what = format!("the bridge cannot listen on {address}: {why}");

@@ -32,6 +32,8 @@ pub(crate) struct Entry {
     pub(crate) lease: RefCell<Option<Lease>>,
     /// When it was made.
     pub(crate) made: Timestamp,
+    /// The same by the clock that nobody can set.
+    pub(crate) began: Instant,
     /// Where in the last third of its life it is renewed: 0 to 1, so that many agents do not ask at once.
     pub(crate) jitter: f64,
     /// When it was used last.
@@ -51,6 +53,11 @@ impl Entry {
         }
     }
 
+    /// Gives the wall clock's time, but never less than has passed: a clock that is set back makes nothing younger.
+    fn now(&self, wall: Timestamp) -> Timestamp {
+        wall.max(self.made.plus(self.began.elapsed()))
+    }
+
     fn life(&self) -> Option<Duration> {
         self.expires().map(|end| end.remaining(self.made))
     }
@@ -63,6 +70,7 @@ impl Entry {
 
     /// Tells whether it may be handed out without more ado. A token without an end is kept for five minutes.
     pub(crate) fn is_fresh(&self, now: Timestamp) -> bool {
+        let now = self.now(now);
         match self.expires() {
             Some(end) => end.remaining(now) > self.minimum_life(),
             None => now < self.made.plus(LIFE_OF_THE_ENDLESS),
@@ -71,7 +79,7 @@ impl Entry {
 
     /// Tells whether it is still accepted by the other side.
     pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
-        self.expires().map_or_else(|| self.is_fresh(now), |end| end > now)
+        self.expires().map_or_else(|| self.is_fresh(now), |end| end > self.now(now))
     }
 
     /// Says when it is renewed while in use: at two thirds of its life, plus jitter, never twice in half a minute.
@@ -83,7 +91,7 @@ impl Entry {
 
     /// Tells whether it is to be renewed now; whoever asks is told so once in half a minute, however often it fails.
     pub(crate) fn is_to_be_renewed(&self, now: Timestamp, instant: Instant) -> bool {
-        let due = self.is_in_use(now) && self.renews().is_some_and(|due| due <= now);
+        let due = self.is_in_use(now) && self.renews().is_some_and(|due| due <= self.now(now));
         let rested = self.tried.get().is_none_or(|tried| instant.saturating_duration_since(tried) >= MINIMUM_INTERVAL);
         let renew = due && rested;
         if renew {
@@ -238,6 +246,7 @@ pub(crate) mod tests {
             notes: Vec::new(),
             lease: None.into(),
             made,
+            began: Instant::now(),
             jitter: 0.0,
             used: made.into(),
             tried: Cell::default(),
@@ -267,6 +276,17 @@ pub(crate) mod tests {
     fn a_token_without_an_end_is_kept_for_five_minutes() {
         let endless = entry(None);
         assert!(endless.is_fresh(after(299)) && !endless.is_alive(after(300)));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_makes_nothing_younger() {
+        let mut hour = entry(Some(3600));
+        let Some(earlier) = Instant::now().checked_sub(Duration::from_secs(3000)) else { return };
+        hour.began = earlier;
+        assert!(hour.is_alive(after(0)) && !hour.is_fresh(after(0)));
+        assert!(hour.is_to_be_renewed(after(0), Instant::now()));
+        hour.held = Held::Token(BearerToken { token: Secret::from("t"), expires: Some(after(2900)) });
+        assert!(!hour.is_alive(after(0)));
     }
 
     #[test]

@@ -95,7 +95,7 @@ async fn mint(agent: &Agent, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<
     let short = |failure: Failure| (failure, REMEMBERED);
     let route = recipe.route().ok_or_else(|| short(failure::no_route(&recipe.hostname)))?;
     let subject = choose(agent, recipe, deadline).await?;
-    let now = clock::now();
+    let (now, began) = (clock::now(), Instant::now());
     let world = World { https: &agent.https, caller: &recipe.caller, authorities: &agent.authorities, now, deadline };
     let token = subject.as_ref().map(|(_, token)| token);
     let grant = credmint_issuers::grant(route.issuer_name, route.issuer, token, &world)
@@ -108,6 +108,7 @@ async fn mint(agent: &Agent, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<
         notes: grant.notes,
         lease: grant.lease.into(),
         made: now,
+        began,
         jitter: jitter(),
         used: clock::now().into(),
         tried: Cell::default(),

@@ -178,3 +178,21 @@ fn an_entry_is_shown_to_its_owner_though_another_file_of_the_route_cannot_be_rea
     assert!(status.contains(HOST) && status.contains("kept"), "{status}");
     user.check();
 }
+
+#[test]
+fn an_agent_that_nobody_needs_leaves_alone_what_a_run_may_hold() {
+    let fake =
+        Fake::start(|request| if request.path.ends_with("/login") { revocable() } else { Act::json(200, &json!({})) });
+    for (deliver, revoked) in [("token", 0), ("bridge", 1)] {
+        let mut user = User::move_in();
+        user.token(&random::secret("subject"));
+        let route = host("vault", &format!("deliver = \"{deliver}\""));
+        let vault = vault::token(&fake.address(), "");
+        user.settings(format!("[agent]\nidle_exit = \"1s\"\n\n{JOB}{vault}{route}"));
+        let _answer = user.bearer();
+        let agent = user.home.agent().pid;
+        assert!(ends_within(agent, Duration::from_secs(15)), "it stays");
+        assert_eq!(fake.count("/revoke-self"), revoked, "{deliver}");
+        user.check();
+    }
+}

@@ -33,18 +33,18 @@ pub enum AskAgentError {
     Mode,
 }
 
-/// Asks the agent; where there is no answer and `could_have_one` says that none would come, it is [`Answer::None`].
+/// Asks the agent, and starts one where none runs.
 ///
 /// # Errors
 /// [`AskAgentError`]; a failure that the agent reports is an answer.
-pub fn ask_agent(ask: Ask, could_have_one: &dyn Fn() -> bool, deadline: Deadline) -> Result<Answer, AskAgentError> {
+pub fn ask_agent(ask: Ask, deadline: Deadline) -> Result<Answer, AskAgentError> {
     let mut request = Request { version: VERSION, ask };
-    match ask_twice(&mut request, could_have_one, deadline) {
-        Ok(answer @ (Answer::None | Answer::Credential(_))) => Ok(answer),
-        // Nobody needs an agent, or settings without a mistake, to know that no settings name the public registries.
-        _ if !could_have_one() => Ok(Answer::None),
-        outcome => outcome,
+    match put(&mut reach(deadline)?, &mut request, deadline) {
+        // What is dying may still hold its listener for a moment: whoever connects then is dropped as well.
+        Err(AskError::Stream(error)) if went_away(&error) => std::thread::sleep(DYING),
+        outcome => return Ok(outcome?),
     }
+    Ok(put(&mut reach(deadline)?, &mut request, deadline)?)
 }
 
 /// Asks the agent that runs; `None` when none does.
@@ -59,33 +59,17 @@ pub fn ask_running(ask: Ask, deadline: Deadline) -> Result<Option<Answer>, AskAg
     Ok(Some(put(&mut connection, &mut Request { version: VERSION, ask }, deadline)?))
 }
 
-fn ask_twice(
-    request: &mut Request,
-    could_have_one: &dyn Fn() -> bool,
-    deadline: Deadline,
-) -> Result<Answer, AskAgentError> {
-    let Some(mut connection) = reach(could_have_one, deadline)? else { return Ok(Answer::None) };
-    match put(&mut connection, request, deadline) {
-        // What is dying may still hold its listener for a moment: whoever connects then is dropped as well.
-        Err(AskError::Stream(error)) if went_away(&error) => std::thread::sleep(DYING),
-        outcome => return Ok(outcome?),
-    }
-    let Some(mut connection) = reach(could_have_one, deadline)? else { return Ok(Answer::None) };
-    Ok(put(&mut connection, request, deadline)?)
-}
-
-fn reach(could_have_one: &dyn Fn() -> bool, deadline: Deadline) -> Result<Option<Connection>, AskAgentError> {
+fn reach(deadline: Deadline) -> Result<Connection, AskAgentError> {
     if mode_is_once()? {
-        return if could_have_one() { Ok(Some(start_once(&program()?, deadline)?)) } else { Ok(None) };
+        return Ok(start_once(&program()?, deadline)?);
     }
     let socket = places::socket_path()?;
     match connect(&socket, deadline) {
-        Err(ConnectError::Absent | ConnectError::Refused) if !could_have_one() => Ok(None),
         Err(ConnectError::Absent | ConnectError::Refused) if prefilter::says_once() => {
-            Ok(Some(start_once(&program()?, deadline)?))
+            Ok(start_once(&program()?, deadline)?)
         }
-        Err(ConnectError::Absent | ConnectError::Refused) => Ok(Some(start_detached(&program()?, &socket, deadline)?)),
-        outcome => Ok(Some(outcome?)),
+        Err(ConnectError::Absent | ConnectError::Refused) => Ok(start_detached(&program()?, &socket, deadline)?),
+        outcome => Ok(outcome?),
     }
 }
 

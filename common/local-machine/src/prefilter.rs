@@ -1,6 +1,6 @@
 //! Whether any settings file might name a host, without understanding the files.
 //! A hostname comes in, yes or no goes out; in doubt it is yes, and the agent decides.
-//! Spares the start of an agent for the public registries, which every `init` asks about. No network.
+//! Keeps the public registries, which every `init` asks about, from any agent and any mistake in the settings. No network.
 
 use credmint_vocabulary::Hostname;
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{Answer, Ask, Got, WireSecret};
-use credmint_local_machine::{ask_agent, ask_running, could_route, hardening, report, streams};
+use credmint_local_machine::{ask_agent, ask_running, hardening, report, streams};
 use credmint_protocols::terraform::{self, Call, Request, Verb};
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
 use zeroize::Zeroizing;
@@ -17,17 +17,9 @@ pub(crate) struct Helper {
     pub(crate) name: &'static str,
     /// What `--help` prints.
     pub(crate) help: &'static str,
-    /// Which hosts it serves.
-    pub(crate) hosts: Hosts,
-}
-
-/// Says which hosts a helper serves.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Hosts {
-    /// Those that the settings file names: the agent knows.
-    OfTheSettings,
-    /// Those that `--host=` names.
-    OfTheArguments,
+    /// Tells whether a host may be its own. Nobody needs an agent, a healthy one or settings without a mistake to know
+    /// that nothing names the public registries, which every `init` asks about.
+    pub(crate) serves: fn(&Request) -> bool,
 }
 
 impl Helper {
@@ -55,14 +47,12 @@ impl Helper {
         let object = if request.verb == Verb::Store { Some(stored_object()?) } else { None };
         let ask = self.question(request, object);
         let hostname = request.hostname.as_str();
-        let served = self.hosts == Hosts::OfTheSettings || request.names_its_host();
         let answer = match request.verb {
-            _ if !served => Answer::None,
+            _ if !(self.serves)(request) => Answer::None,
             Verb::Forget => ask_running(ask, deadline)
                 .map(|answer| answer.unwrap_or(Answer::Done))
                 .map_err(|error| error.failure(hostname))?,
-            Verb::Get | Verb::Store => ask_agent(ask, &|| self.is_worth_an_agent(request), deadline)
-                .map_err(|error| error.failure(hostname))?,
+            Verb::Get | Verb::Store => ask_agent(ask, deadline).map_err(|error| error.failure(hostname))?,
         };
         said(answer, request)
     }
@@ -79,11 +69,6 @@ impl Helper {
             (_, Some(object)) => Ask::Store { got, object },
             (_, None) => Ask::Get(got),
         }
-    }
-
-    /// Tells whether an agent that would have to be started could have an answer.
-    fn is_worth_an_agent(&self, request: &Request) -> bool {
-        self.hosts == Hosts::OfTheArguments || could_route(&request.hostname)
     }
 
     fn print(&self, bytes: &[u8], request: Option<&Request>) -> ExitCode {

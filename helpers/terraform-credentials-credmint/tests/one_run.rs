@@ -190,7 +190,9 @@ fn without_home_and_runtime_directory_there_is_still_an_answer() {
         return;
     }
     let listener = agent_that_answers(&run.join("agent.sock"), TOKEN);
-    answers(&nowhere(HOST).output().expect("runs"), "{\"token\":\"canary-7f3a\"}\n");
+    let settings = home.path(".config/credmint/config.toml");
+    let named = nowhere(HOST).env("CREDMINT_CONFIG", settings).output().expect("runs");
+    answers(&named, "{\"token\":\"canary-7f3a\"}\n");
     drop(listener);
 }
 

@@ -7,8 +7,9 @@ use std::process::ExitCode;
 #[path = "../../terraform-credentials-credmint/src/helper.rs"]
 mod helper;
 
-use helper::{Helper, Hosts};
+use credmint_protocols::terraform::Request;
+use helper::Helper;
 
 fn main() -> ExitCode {
-    Helper { name: env!("CARGO_PKG_NAME"), help: include_str!("help.txt"), hosts: Hosts::OfTheArguments }.run()
+    Helper { name: env!("CARGO_PKG_NAME"), help: include_str!("help.txt"), serves: Request::names_its_host }.run()
 }

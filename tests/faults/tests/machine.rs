@@ -12,7 +12,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use credmint_faults::fake_agent::{Act, FakeAgent, private_directory};
 use credmint_faults::other_user::Somebody;
@@ -342,10 +342,9 @@ fn an_agent_that_hangs_ends_with_the_deadline() {
     let agent = FakeAgent::of(&user.home, Act::Hang);
     user.fails(UNREACHABLE, &["did not answer in time"]);
     assert_eq!(agent.count(), 1, "one that hangs is not asked again");
-    let start = Instant::now();
-    // Terraform asks for others, too: one that hangs costs them one deadline at most.
+    // Terraform asks for others, too: those never come near the agent.
     foreign_hosts_do_not_care(&user);
-    assert!(start.elapsed() < Duration::from_millis(10_800), "it took {:?}", start.elapsed());
+    assert_eq!(agent.count(), 1, "foreign hosts do not ask an agent");
     drop(agent);
     user.succeeds();
     user.check();

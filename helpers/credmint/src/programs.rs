@@ -9,6 +9,8 @@ use credmint_vocabulary::{Failure, FailureKind};
 
 /// Name of the helper that most people configure.
 pub(crate) const HELPER: &str = "terraform-credentials-credmint";
+/// Name of the agent.
+pub(crate) const AGENT: &str = "credmint-agent";
 
 /// Finds one of our executables beside this one, symbolic links resolved.
 pub(crate) fn beside(name: &str) -> Result<PathBuf, Failure> {
@@ -26,7 +28,7 @@ pub(crate) fn beside(name: &str) -> Result<PathBuf, Failure> {
 /// Finds the agent: the one that the environment names, else beside this executable, else in `PATH`.
 pub(crate) fn agent() -> Result<PathBuf, Failure> {
     let chosen = environment::absolute_path(environment::CREDMINT_AGENT_PROGRAM);
-    chosen.map_or_else(|| beside("credmint-agent").or_else(|failure| in_path("credmint-agent").ok_or(failure)), Ok)
+    chosen.map_or_else(|| beside(AGENT).or_else(|failure| in_path(AGENT).ok_or(failure)), Ok)
 }
 
 /// Finds a program in the absolute directories of `PATH`.

@@ -74,7 +74,11 @@ impl Change {
             Self::Write { path, new, .. } => (path, replace::file(path, new.as_bytes())),
             Self::Delete { path, .. } => (path, fs::remove_file(path)),
         };
-        outcome.map_err(|error| refused(path, &error))
+        outcome.map_err(|error| match self {
+            Self::Install { .. } | Self::Uninstall { .. } if cfg!(windows) => refused(path, &error)
+                .hint("credmint agent stop, and again: Windows keeps the file of a program that runs"),
+            _ => refused(path, &error),
+        })
     }
 }
 

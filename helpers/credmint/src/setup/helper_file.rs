@@ -8,24 +8,32 @@ use std::path::{Path, PathBuf};
 use credmint_vocabulary::{Failure, FailureKind};
 
 use super::change::Change;
-use crate::programs::{HELPER, file_name};
+use crate::programs::{self, AGENT, HELPER, file_name};
 
 /// Finds out what is needed so that `program` is run, from one of the directories that have `plugins` in them.
 pub(crate) fn install(directories: &[PathBuf], program: &Path) -> Result<Option<Change>, Failure> {
     directories.iter().try_for_each(|directory| refuse_shadows(directory))?;
-    if directories.iter().any(|directory| is_the_same(&place(directory), program)) {
+    if directories.iter().any(|directory| is_the_same(&place(directory, HELPER), program)) {
         return Ok(None);
     }
-    let Some(at) = directories.first().map(|directory| place(directory)) else { return Ok(None) };
+    let Some(at) = directories.first().map(|directory| place(directory, HELPER)) else { return Ok(None) };
     match fs::symlink_metadata(&at) {
         Ok(found) if !found.is_symlink() && cfg!(unix) => Err(other_file(&at)),
         _ => Ok(Some(Change::Install { at, program: program.to_owned() })),
     }
 }
 
+/// Finds out what is needed so that a helper which is a copy, as on Windows, has the agent beside it.
+pub(crate) fn install_agent(directories: &[PathBuf]) -> Result<Option<Change>, Failure> {
+    let Some(directory) = directories.first().filter(|_| cfg!(windows)) else { return Ok(None) };
+    let (at, program) = (place(directory, AGENT), programs::agent()?);
+    Ok((!is_the_same(&at, &program)).then_some(Change::Install { at, program }))
+}
+
 /// Finds out what has to go; a file that is no link to a helper of ours stays.
 pub(crate) fn uninstall(directories: &[PathBuf]) -> Vec<Change> {
-    let places = directories.iter().map(|directory| place(directory));
+    let names = if cfg!(windows) { &[HELPER, AGENT][..] } else { &[HELPER] };
+    let places = directories.iter().flat_map(|directory| names.iter().map(|name| place(directory, name)));
     places.filter(|at| is_ours(at)).map(|at| Change::Uninstall { at }).collect()
 }
 
@@ -36,8 +44,8 @@ fn is_ours(at: &Path) -> bool {
     }
 }
 
-fn place(terraform_directory: &Path) -> PathBuf {
-    terraform_directory.join("plugins").join(file_name(HELPER))
+fn place(terraform_directory: &Path, name: &str) -> PathBuf {
+    terraform_directory.join("plugins").join(file_name(name))
 }
 
 #[cfg(unix)]

@@ -41,9 +41,11 @@ pub(crate) fn make(host: &Hostname, tool: Tool, arguments: &SetupArguments) -> R
     };
     refuse_other_helpers(&places, host)?;
     let helper = helper_file::install(&places.plugins, &programs::beside(programs::HELPER)?)?;
+    let agent = helper_file::install_agent(&places.plugins)?;
     let configuration = addition(host, &places, &settings)?;
     let notes = shadow::notes(host, &places)?.into_iter().chain(helper.as_ref().and(places.note())).collect();
-    Ok(Plan { host: host.clone(), notes, changes: [helper, drop_in, configuration].into_iter().flatten().collect() })
+    let changes = [helper, agent, drop_in, configuration].into_iter().flatten().collect();
+    Ok(Plan { host: host.clone(), notes, changes })
 }
 
 /// Reads what the settings say about the host, and where they are.

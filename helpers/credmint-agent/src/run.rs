@@ -116,11 +116,20 @@ async fn told_to_end() {
     }
 }
 
-/// Waits for Ctrl-C or the end of the session.
-#[cfg(not(unix))]
+/// Waits for Ctrl-C, Ctrl-Break, a closed console or the end of the system; without a console none of them comes.
+#[cfg(windows)]
 async fn told_to_end() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
+    let (Ok(mut interrupt), Ok(mut pause), Ok(mut close), Ok(mut shutdown)) =
+        (ctrl_c(), ctrl_break(), ctrl_close(), ctrl_shutdown())
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = pause.recv() => {}
+        _ = close.recv() => {}
+        _ = shutdown.recv() => {}
     }
 }
 

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::Instant;
 
 use credmint_vocabulary::Deadline;
-use interprocess::local_socket::traits::Stream as _;
-use interprocess::local_socket::{GenericFilePath, Listener, ListenerOptions, Name, Stream, ToFsName};
+use interprocess::ConnectWaitMode;
+use interprocess::local_socket::{ConnectOptions, GenericFilePath, Listener, ListenerOptions, Name, Stream, ToFsName};
 use interprocess::os::windows::local_socket::ListenerOptionsExt;
 use interprocess::os::windows::security_descriptor::SecurityDescriptor;
 use widestring::u16cstr;
@@ -42,8 +42,12 @@ pub struct Connection {
 /// # Errors
 /// [`ConnectError`]; with `Absent` an agent may be started.
 pub fn connect(path: &Path, deadline: Deadline) -> Result<Connection, ConnectError> {
-    let stream = Stream::connect(name(path)?).map_err(|error| match error.kind() {
+    // While every instance of the pipe is taken, the agent is about to make another one.
+    let patience = ConnectWaitMode::Timeout(deadline.remaining(Instant::now()));
+    let stream = ConnectOptions::new().name(name(path)?).wait_mode(patience).connect_sync();
+    let stream = stream.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ConnectError::Absent,
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => ConnectError::Busy,
         _ => ConnectError::Io(error),
     })?;
     let (incoming, outgoing) = Half::both(stream);

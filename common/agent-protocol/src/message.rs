@@ -185,12 +185,16 @@ pub struct FailureOnWire {
     /// The next thing to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// Whether somebody else would answer in our place: the caller must keep its client from going on without us.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub usurped: bool,
 }
 
 impl From<FailureOnWire> for Failure {
     /// Makes the text printable again: it came over a stream.
     fn from(wire: FailureOnWire) -> Self {
-        let failure = Self::new(FailureKind::from_word(&wire.kind), wire.what);
+        let mut failure = Self::new(FailureKind::from_word(&wire.kind), wire.what);
+        failure.usurped = wire.usurped;
         match wire.hint {
             Some(hint) => failure.hint(hint),
             None => failure,
@@ -200,7 +204,12 @@ impl From<FailureOnWire> for Failure {
 
 impl From<&Failure> for FailureOnWire {
     fn from(failure: &Failure) -> Self {
-        Self { kind: failure.kind.word().to_owned(), what: failure.what.clone(), hint: failure.hint.clone() }
+        Self {
+            kind: failure.kind.word().to_owned(),
+            what: failure.what.clone(),
+            hint: failure.hint.clone(),
+            usurped: failure.usurped,
+        }
     }
 }
 

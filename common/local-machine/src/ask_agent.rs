@@ -102,11 +102,22 @@ impl AskAgentError {
     /// Puts it into the words of a person who wanted something for a host.
     #[must_use]
     pub fn failure(&self, hostname: &str) -> Failure {
-        let failure = Failure::new(self.kind(), format!("no answer for {hostname}: {}", self.words()));
+        let mut failure = Failure::new(self.kind(), format!("no answer for {hostname}: {}", self.words()));
+        failure.usurped = self.is_somebody_else();
         match self.hint() {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
+    }
+
+    /// Tells whether another user stands where our agent should: then the port of the bridge may be theirs as well.
+    fn is_somebody_else(&self) -> bool {
+        matches!(
+            self,
+            Self::Place(PlaceError::NotOurs { .. })
+                | Self::Connect(ConnectError::NotOurs { .. })
+                | Self::Start(StartError::Connect(ConnectError::NotOurs { .. }))
+        )
     }
 
     fn kind(&self) -> FailureKind {

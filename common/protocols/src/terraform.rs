@@ -13,6 +13,9 @@ use zeroize::Zeroizing;
 
 /// The answer that means: we do not serve this host.
 pub const NONE: &[u8] = b"{}\n";
+/// The answer that stops Terraform: no HTTP client sends a header with a line break, so nobody is asked for anything
+/// (helper-protocol, H15). For when somebody else would be asked in our place.
+pub const STOP: &[u8] = b"{\"token\":\"credmint stops Terraform here\\n\"}\n";
 
 /// Most bytes of standard input that `store` reads.
 pub const MAXIMUM_OBJECT: usize = 64 * 1024;

@@ -68,19 +68,28 @@ pub struct Failure {
     pub what: String,
     /// The exact next command or edit, if there is one.
     pub hint: Option<String>,
+    /// Somebody else stands in our place and would be asked instead of us: nobody may go on without a credential.
+    pub usurped: bool,
 }
 
 impl Failure {
     /// Makes a failure; text that came from elsewhere is made printable and kept to one line.
     #[must_use]
     pub fn new(kind: FailureKind, what: impl AsRef<str>) -> Self {
-        Self { kind, what: printable(what.as_ref(), 600), hint: None }
+        Self { kind, what: printable(what.as_ref(), 600), hint: None, usurped: false }
     }
 
     /// Adds the next thing to do.
     #[must_use]
     pub fn hint(mut self, hint: impl AsRef<str>) -> Self {
         self.hint = Some(printable(hint.as_ref(), 600));
+        self
+    }
+
+    /// Marks that somebody else stands in our place.
+    #[must_use]
+    pub fn usurped(mut self) -> Self {
+        self.usurped = true;
         self
     }
 }

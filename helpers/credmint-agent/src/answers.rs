@@ -4,21 +4,30 @@
 
 use std::rc::Rc;
 
-use credmint_agent_protocol::{Credential, FailureOnWire, Reply};
+use credmint_agent_protocol::{Credential, Reply};
 use credmint_client_identity::ClientIdentity;
 use credmint_local_machine::files;
 use credmint_settings::{Deliver, Host};
 use credmint_vocabulary::{Failure, FailureKind, Secret};
 
 use crate::agent::Agent;
+use crate::bridge::Bridge;
 use crate::entries::{Entry, Held};
 use crate::recipe::Recipe;
 
+/// Does what has to be done before anybody is asked: a bridge listens first.
+pub(crate) async fn prepare(agent: &Rc<Agent>, recipe: &Recipe) -> Result<(), Failure> {
+    match recipe.route().map(|route| route.host.deliver) {
+        Some(Deliver::Bridge) => bridge(agent, recipe)?.listen(agent, recipe).await,
+        _ => Ok(()),
+    }
+}
+
 /// Turns an entry into what the caller's settings say: those that made it may have another port for the bridge.
-pub(crate) async fn deliver(agent: &Rc<Agent>, recipe: &Rc<Recipe>, entry: &Entry) -> Result<Credential, Failure> {
+pub(crate) fn deliver(agent: &Agent, recipe: &Rc<Recipe>, entry: &Entry) -> Result<Credential, Failure> {
     let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.hostname))?;
     match (route.host.deliver, &entry.held) {
-        (Deliver::Bridge, _) => session(agent, recipe).await,
+        (Deliver::Bridge, _) => session(agent, recipe),
         (Deliver::Token | Deliver::Inline, Held::Token(token)) => Ok(bearer(&token.token, entry)),
         (Deliver::Inline, Held::Identity(identity)) => inline(identity, route.host, entry),
         _ => {
@@ -28,15 +37,18 @@ pub(crate) async fn deliver(agent: &Rc<Agent>, recipe: &Rc<Recipe>, entry: &Entr
     }
 }
 
-async fn session(agent: &Rc<Agent>, recipe: &Rc<Recipe>) -> Result<Credential, Failure> {
-    let Some(bridge) = agent.bridge_for(&recipe.settings) else {
+fn session(agent: &Agent, recipe: &Rc<Recipe>) -> Result<Credential, Failure> {
+    let token = bridge(agent, recipe)?.open_session(recipe)?;
+    Ok(Credential { token: Some(token.into()), ..Credential::default() })
+}
+
+fn bridge<'a>(agent: &'a Agent, recipe: &Recipe) -> Result<&'a Bridge, Failure> {
+    agent.bridge_for(&recipe.settings).ok_or_else(|| {
         let what = format!("the bridge for {} needs an agent that stays", recipe.hostname);
         let hint =
             "do not ask for CREDMINT_AGENT=once or mode = \"once\", or deliver = \"inline\" or \"token\" for this host";
-        return Err(Failure::new(FailureKind::Settings, what).hint(hint));
-    };
-    let token = bridge.open_session(agent, recipe).await?;
-    Ok(Credential { token: Some(token.into()), ..Credential::default() })
+        Failure::new(FailureKind::Settings, what).hint(hint)
+    })
 }
 
 fn bearer(token: &Secret<String>, entry: &Entry) -> Credential {
@@ -73,8 +85,7 @@ fn expires_at(entry: &Entry) -> Option<String> {
 
 /// Turns a failure into its reply.
 pub(crate) fn failed(failure: &Failure) -> Reply {
-    let (kind, what, hint) = (failure.kind.word().to_owned(), failure.what.clone(), failure.hint.clone());
-    Reply::Failure(FailureOnWire { kind, what, hint })
+    Reply::Failure(failure.into())
 }
 
 /// A frame has 64 KiB; key and certificate need their share.

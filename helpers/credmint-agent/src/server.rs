@@ -82,8 +82,9 @@ async fn credential(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Re
     let deadline = deadline_of(got);
     let Some(recipe) = recipe_of(agent, stream, got).await? else { return Ok(Reply::None) };
     let recipe = Rc::new(recipe);
+    answers::prepare(agent, &recipe).await?;
     let entry = get::entry_of(agent, &recipe, deadline).await?;
-    let credential = answers::deliver(agent, &recipe, &entry).await;
+    let credential = answers::deliver(agent, &recipe, &entry);
     // What was made for somebody else stays: only the settings that made it say for how long.
     if entry.recipe.settings.agent.once {
         agent.keep_nothing(&entry);

@@ -33,7 +33,7 @@ impl Helper {
             Ok(Call::Version) => self.print(format!("{} {}\n", self.name, env!("CARGO_PKG_VERSION")).as_bytes(), None),
             Ok(Call::Ask(request)) => match self.serve(&request, deadline) {
                 Ok(bytes) => self.print(&bytes, Some(&request)),
-                Err(failure) => report::failure(self.name, Some(request.hostname.as_str()), &failure),
+                Err(failure) => self.fail(&request, &failure),
             },
             Err(error) => {
                 let failure = Failure::new(FailureKind::Usage, error.to_string());
@@ -69,6 +69,14 @@ impl Helper {
             (_, Some(object)) => Ask::Store { got, object },
             (_, None) => Ask::Get(got),
         }
+    }
+
+    /// Tells a failure. Where somebody else would be asked in our place it also stops Terraform, which otherwise goes on
+    /// without a helper that fails.
+    fn fail(&self, request: &Request, failure: &Failure) -> ExitCode {
+        let status = report::failure(self.name, Some(request.hostname.as_str()), failure);
+        let stops = failure.usurped && request.verb == Verb::Get;
+        if stops { self.print(terraform::STOP, Some(request)) } else { status }
     }
 
     fn print(&self, bytes: &[u8], request: Option<&Request>) -> ExitCode {

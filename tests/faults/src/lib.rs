@@ -121,6 +121,15 @@ impl User {
         output
     }
 
+    /// Asks for the host and expects Terraform to be stopped: a token that no HTTP client sends, and the reason.
+    pub fn stops(&self, words: &[&str]) {
+        let output = self.get();
+        assert_eq!(output.code, Some(0), "stderr: {}", output.stderr);
+        let token = output.json()["token"].as_str().map(str::to_owned).unwrap_or_default();
+        assert!(token.ends_with('\n'), "a token that no client sends");
+        says(&output, words);
+    }
+
     /// Asks for the host and expects an answer at once.
     pub fn succeeds(&self) -> Output {
         let output = self.get();
@@ -217,9 +226,14 @@ pub fn unix_now() -> i64 {
 /// Panics unless it is a failure as it has to be: the status of its kind, nothing on stdout, one line that says what and
 /// a `hint:`, within the deadline, and nobody holds the pipes.
 pub fn is_a_failure(output: &Output, status: i32, words: &[&str]) {
-    let Output { code, stdout, stderr, took, .. } = output;
-    assert_eq!(*code, Some(status), "stderr: {stderr}");
-    assert_eq!(stdout, "", "a failure prints nothing on stdout");
+    assert_eq!(output.code, Some(status), "stderr: {}", output.stderr);
+    assert_eq!(output.stdout, "", "a failure prints nothing on stdout");
+    says(output, words);
+}
+
+/// Checks that one line and a hint say what is wrong, in time.
+fn says(output: &Output, words: &[&str]) {
+    let Output { stderr, took, .. } = output;
     assert!(!output.timed_out && *took < DEADLINE, "it took {took:?}");
     assert!(!output.pipe_held, "something holds the pipes: Terraform would wait");
     let lines: Vec<&str> = stderr.lines().collect();

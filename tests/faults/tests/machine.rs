@@ -54,7 +54,7 @@ fn an_agent_of_another_user_is_not_spoken_to() {
     private_directory(&socket_directory(&user));
     let path = socket_directory(&user).join("agent.sock");
     std::fs::rename(&theirs, &path).expect("their socket in our place");
-    user.fails(REFUSED, &["another user", "65534", "CREDMINT_SOCKET"]);
+    user.stops(&["another user", "65534", "CREDMINT_SOCKET"]);
     foreign_hosts_do_not_care(&user);
     std::fs::remove_file(&path).expect("their socket");
     user.succeeds();
@@ -112,7 +112,7 @@ fn a_socket_directory_that_others_can_enter_is_refused() {
     private_directory(&directory);
     for open in [0o770, 0o707, 0o701, 0o777] {
         mode(&directory, open);
-        user.fails(SETTINGS, &["open to other users", "0700"]);
+        user.stops(&["open to other users", "0700"]);
         foreign_hosts_do_not_care(&user);
     }
     mode(&directory, 0o700);
@@ -127,11 +127,11 @@ fn a_socket_directory_that_is_a_link_or_a_file_is_refused() {
     let elsewhere = user.home.make_directory("elsewhere");
     mode(&elsewhere, 0o700);
     symlink(&elsewhere, &directory).expect("a link");
-    user.fails(SETTINGS, &["is no directory", "CREDMINT_SOCKET"]);
+    user.stops(&["is no directory", "CREDMINT_SOCKET"]);
     assert!(std::fs::read_dir(&elsewhere).expect("it").next().is_none(), "nothing may appear behind the link");
     std::fs::remove_file(&directory).expect("the link");
     std::fs::write(&directory, "").expect("a file");
-    user.fails(SETTINGS, &["is no directory"]);
+    user.stops(&["is no directory"]);
     std::fs::remove_file(&directory).expect("the file");
     user.succeeds();
     user.check();
@@ -144,7 +144,7 @@ fn a_socket_directory_of_another_user_is_refused() {
     let directory = socket_directory(&user);
     private_directory(&directory);
     std::os::unix::fs::chown(&directory, Some(65_534), Some(65_534)).expect("another owner");
-    user.fails(SETTINGS, &["another user", "CREDMINT_SOCKET"]);
+    user.stops(&["another user", "CREDMINT_SOCKET"]);
     std::fs::remove_dir(&directory).expect("it");
     user.succeeds();
     user.check();

@@ -82,6 +82,28 @@ fn an_init_with_a_failing_issuer_is_quick_and_asks_it_once_or_twice() {
     user.check();
 }
 
+/// Terraform goes on without a helper that fails, and a `host` block leads to a port that any user may hold.
+#[test]
+fn whoever_holds_the_port_of_the_bridge_is_asked_for_nothing() {
+    let Some(terraform) = Terraform::find() else { return };
+    let mut user = User::move_in();
+    user.token(&random::secret("subject"));
+    set_up(&user, "https://127.0.0.1:9");
+    user.settings(JOB.to_owned() + "[issuer.lab]\nkind = \"local-ca\"\n\n" + &credmint_faults::host("lab", ""));
+    let port = std::net::TcpListener::bind(("127.0.0.1", user.port)).expect("the port");
+    let squatter =
+        Fake::on(port, |_| Act::json(200, &json!({ "modules": [{ "versions": [{ "version": VERSION }] }] })));
+    let work = Terraform::write_configuration(&user.home, "work");
+
+    let output = terraform.init(&user.home, &work);
+    assert_ne!(output.code, Some(0), "{}", output.stdout);
+    assert!(output.stderr.contains("Authorization"), "{}", output.stderr);
+    assert!(squatter.received().is_empty(), "somebody else was asked in our place");
+    let status = user.home.run("credmint").arg("status").output().stdout;
+    assert!(status.contains("another program holds it"), "{status}");
+    user.check();
+}
+
 #[test]
 fn an_upstream_that_closes_in_the_middle_of_an_archive_fails_one_init_and_not_the_next() {
     let Some(terraform) = Terraform::find() else { return };

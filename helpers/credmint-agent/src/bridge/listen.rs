@@ -58,16 +58,13 @@ fn is_family_missing(error: &io::Error) -> bool {
 }
 
 fn taken(address: SocketAddr, error: &io::Error) -> Failure {
-    let why = match error.kind() {
-        // Terraform goes on without its helper when it fetches modules (threat model, 3.1).
-        io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => {
-            "another program holds it, and answers terraform in its place".to_owned()
-        }
-        _ => error.to_string(),
-    };
+    let held = matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied);
+    let why = if held { "another program holds it".to_owned() } else { error.to_string() };
     let what = format!("the bridge cannot listen on {address}: {why}");
     let hint = "set another `port` in [bridge] of the settings, then run `credmint setup` for the host again";
-    Failure::new(FailureKind::Settings, what).hint(hint)
+    let failure = Failure::new(FailureKind::Settings, what).hint(hint);
+    // Terraform goes on without its helper when it fetches modules: the other program would be asked (threat model, 3.1).
+    if held { failure.usurped() } else { failure }
 }
 
 async fn accept(agent: Rc<Agent>, listener: TcpListener, limit: Arc<Semaphore>) {

@@ -37,13 +37,19 @@ pub(crate) struct Bridge {
 }
 
 impl Bridge {
-    /// Listens on the port of the settings, unless it does, and lets one more run in.
-    pub(crate) async fn open_session(&self, agent: &Rc<Agent>, recipe: &Rc<Recipe>) -> Result<Secret<String>, Failure> {
+    /// Listens on the port of the settings, unless it does. Before anything else is tried: if that fails, Terraform asks
+    /// here without a session and is told why, and nobody else can have the port.
+    pub(crate) async fn listen(&self, agent: &Rc<Agent>, recipe: &Recipe) -> Result<(), Failure> {
         let port = recipe.settings.bridge.port_for(credmint_local_machine::own_uid());
         if !self.listening.borrow().contains_key(&port) {
             let addresses = listen::listen(agent, port).await?;
             self.listening.borrow_mut().insert(port, addresses);
         }
+        Ok(())
+    }
+
+    /// Lets one more run in.
+    pub(crate) fn open_session(&self, recipe: &Rc<Recipe>) -> Result<Secret<String>, Failure> {
         self.sessions.open(recipe, Instant::now())
     }
 

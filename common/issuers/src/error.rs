@@ -201,9 +201,10 @@ impl GrantError {
             Self::Source(error) => error.kind(),
             Self::TokenEndpoint(error) => error.kind(),
             Self::Unreachable(error) => error.kind(),
-            Self::SourceAbsent { .. } | Self::Settings(_) | Self::Template(TemplateError::Brace(_)) | Self::Key(_) => {
-                FailureKind::Settings
-            }
+            Self::SourceAbsent { .. }
+            | Self::Settings(_)
+            | Self::Template(TemplateError::Malformed { .. })
+            | Self::Key(_) => FailureKind::Settings,
             Self::Throttled { .. }
             | Self::Sealed { .. }
             | Self::Standby { .. }

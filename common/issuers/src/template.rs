@@ -3,15 +3,21 @@
 //! Trusts the claims for nothing: the issuer's role decides which names it signs. `{{` and `}}` stand for braces.
 
 use credmint_identities::Claims;
+use credmint_settings::{TemplatePart, template_parts};
 use credmint_vocabulary::printable;
 
 /// Says why a template cannot be filled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateError {
-    /// A brace without its counterpart.
-    #[error("the template `{0}` has a brace without its counterpart; a brace itself is written twice")]
-    Brace(String),
+    /// No template; the settings refuse it, too.
+    #[error("the template `{template}` has {why}; a brace itself is written twice")]
+    Malformed {
+        /// The template.
+        template: String,
+        /// What is wrong with it.
+        why: credmint_settings::TemplateError,
+    },
     /// The token does not have the claim.
     #[error("the token has no claim `{claim}`; it has {}", if there.is_empty() { "none".to_owned() } else { there.join(", ") })]
     Missing {
@@ -58,10 +64,10 @@ const LIMIT: usize = 1024;
 /// Fills a template with one value.
 pub(crate) fn fill(template: &str, known: Known<'_>) -> Result<String, TemplateError> {
     let mut filled = String::new();
-    for piece in pieces(template)? {
-        match piece {
-            Piece::Text(text) => filled.push_str(&text),
-            Piece::Claim(claim) => filled.push_str(&value(claim, known)?),
+    for part in parts(template)? {
+        match part {
+            TemplatePart::Literal(text) => filled.push_str(&text),
+            TemplatePart::Claim(claim) => filled.push_str(&value(&claim, known)?),
         }
     }
     Ok(filled)
@@ -73,8 +79,8 @@ pub(crate) fn fill(template: &str, known: Known<'_>) -> Result<String, TemplateE
 pub(crate) fn fill_list(templates: &[String], known: Known<'_>) -> Result<Vec<String>, TemplateError> {
     let mut names = Vec::new();
     for template in templates {
-        match pieces(template)?.as_slice() {
-            [Piece::Claim(claim)] => names.extend(values(claim, known)?),
+        match parts(template)?.as_slice() {
+            [TemplatePart::Claim(claim)] => names.extend(values(claim, known)?),
             _ => names.push(fill(template, known)?),
         }
         refuse_commas(template, &names)?;
@@ -90,42 +96,8 @@ fn refuse_commas(template: &str, names: &[String]) -> Result<(), TemplateError> 
     Ok(())
 }
 
-#[derive(Debug, PartialEq)]
-enum Piece<'a> {
-    Text(String),
-    Claim(&'a str),
-}
-
-fn pieces(template: &str) -> Result<Vec<Piece<'_>>, TemplateError> {
-    let unpaired = || TemplateError::Brace(printable(template, 80));
-    let mut pieces = Vec::new();
-    let mut text = String::new();
-    let mut rest = template;
-    while let Some(at) = rest.find(['{', '}']) {
-        let (before, brace) = rest.split_at(at);
-        text.push_str(before);
-        if let Some(after) = brace.strip_prefix("{{").or_else(|| brace.strip_prefix("}}")) {
-            text.extend(brace.chars().next());
-            rest = after;
-            continue;
-        }
-        let (claim, after) = brace.strip_prefix('{').and_then(|b| b.split_once('}')).ok_or_else(unpaired)?;
-        if claim.is_empty() || claim.contains('{') {
-            return Err(unpaired());
-        }
-        push_text(&mut pieces, &mut text);
-        pieces.push(Piece::Claim(claim));
-        rest = after;
-    }
-    text.push_str(rest);
-    push_text(&mut pieces, &mut text);
-    Ok(pieces)
-}
-
-fn push_text<'a>(pieces: &mut Vec<Piece<'a>>, text: &mut String) {
-    if !text.is_empty() {
-        pieces.push(Piece::Text(std::mem::take(text)));
-    }
+fn parts(template: &str) -> Result<Vec<TemplatePart>, TemplateError> {
+    template_parts(template).map_err(|why| TemplateError::Malformed { template: printable(template, 80), why })
 }
 
 fn value(claim: &str, known: Known<'_>) -> Result<String, TemplateError> {
@@ -182,7 +154,7 @@ mod tests {
         assert_eq!(filled("{email}", r#"{"email":"a@b.c"}"#).unwrap(), "a@b.c");
         assert_eq!(filled("u-{n}.{{x}}.corp", r#"{"n":7}"#).unwrap(), "u-7.{x}.corp");
         for broken in ["{", "a}b", "{a", "{}", "{a{b}}"] {
-            assert!(matches!(filled(broken, "{}"), Err(TemplateError::Brace(_))), "{broken}");
+            assert!(matches!(filled(broken, "{}"), Err(TemplateError::Malformed { .. })), "{broken}");
         }
     }
 

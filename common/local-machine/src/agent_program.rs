@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use crate::environment;
 
-/// Finds the agent's executable.
-pub(crate) fn find() -> Option<PathBuf> {
+/// Finds the agent's executable: the one that the environment names, else beside our own, else in `PATH`.
+#[must_use]
+pub fn find() -> Option<PathBuf> {
     if let Some(chosen) = environment::absolute_path(environment::CREDMINT_AGENT_PROGRAM) {
         return Some(chosen);
     }

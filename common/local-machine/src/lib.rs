@@ -23,6 +23,7 @@ pub mod start;
 pub mod streams;
 pub mod terminal;
 
+pub use agent_program::find as find_agent;
 pub use ask_agent::{AskAgentError, ask_agent, ask_running};
 #[cfg(unix)]
 pub use detach::{detach, leave_working_directory};

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use credmint_local_machine::environment;
+use credmint_local_machine::{environment, find_agent};
 use credmint_vocabulary::{Failure, FailureKind};
 
 /// Name of the helper that most people configure.
@@ -25,10 +25,9 @@ pub(crate) fn beside(name: &str) -> Result<PathBuf, Failure> {
         .hint(format!("install all executables of credmint together; from source: cargo build --bins -p {name}")))
 }
 
-/// Finds the agent: the one that the environment names, else beside this executable, else in `PATH`.
+/// Finds the agent as the helpers do.
 pub(crate) fn agent() -> Result<PathBuf, Failure> {
-    let chosen = environment::absolute_path(environment::CREDMINT_AGENT_PROGRAM);
-    chosen.map_or_else(|| beside(AGENT).or_else(|failure| in_path(AGENT).ok_or(failure)), Ok)
+    find_agent().map_or_else(|| beside(AGENT), Ok)
 }
 
 /// Finds a program in the absolute directories of `PATH`.

@@ -40,6 +40,7 @@ fn say(stage: &Stage, search: &Search, minted: &Minted, needles: &[Needle]) {
     stage.say(search.of_processes.iter().map(|what| format!("in            {what}")));
     stage.say([during_init(minted)]);
     stage.say(["left out      WORKLOAD_TOKEN in the environment of the client: there the settings let it be read"]);
+    stage.say(search.programs.iter().map(|what| format!("left out      {what}: a copy of our own program")));
     stage.say(search.unread.iter().map(|what| format!("not readable  {what}")));
     stage.say(search.found.iter().map(|what| format!("FOUND         {what}")));
     if search.found.is_empty() {

@@ -8,8 +8,9 @@ use std::path::Path;
 use credmint_local_machine::files::read_bounded;
 
 use super::needles::Needle;
+use crate::programs;
 
-const LARGEST: usize = 64 << 20;
+const LARGEST: usize = 256 << 20;
 
 /// Says what a search covered, and what it found.
 #[derive(Default)]
@@ -20,6 +21,8 @@ pub(crate) struct Search {
     pub(crate) bytes: usize,
     /// Arguments and environments that were read.
     pub(crate) of_processes: Vec<String>,
+    /// Copies of our own programs, whose text has the markers of keys.
+    pub(crate) programs: Vec<String>,
     /// What could not be read, and why.
     pub(crate) unread: Vec<String>,
     /// Where something was found, and what.
@@ -57,6 +60,7 @@ impl Search {
 
     fn file(&mut self, path: &Path, needles: &[Needle]) {
         match read_bounded(path, LARGEST) {
+            Ok(Some(bytes)) if is_our_program(path, &bytes) => self.programs.push(path.display().to_string()),
             Ok(Some(bytes)) => {
                 self.files += 1;
                 self.bytes += bytes.len();
@@ -71,6 +75,13 @@ impl Search {
         let found = needles.iter().filter(|needle| needle.is_in(hay));
         self.found.extend(found.map(|needle| format!("{} in {place}", needle.name)));
     }
+}
+
+/// Tells whether it is a program that `setup` copied, as on Windows, byte for byte.
+fn is_our_program(path: &Path, bytes: &[u8]) -> bool {
+    let name = path.file_stem().and_then(|name| name.to_str()).filter(|_| cfg!(windows));
+    let original = name.and_then(|name| programs::beside(name).ok());
+    original.is_some_and(|original| matches!(read_bounded(&original, LARGEST), Ok(Some(text)) if text == bytes))
 }
 
 #[cfg(test)]

@@ -54,9 +54,13 @@ fn is_the_same(at: &Path, program: &Path) -> bool {
     resolved(at).is_some_and(|at| Some(at) == resolved(program))
 }
 
+/// A program with everything that a debugger wants; far above what is installed.
+#[cfg(windows)]
+const LARGEST: usize = 256 << 20;
+
 #[cfg(windows)]
 fn is_the_same(at: &Path, program: &Path) -> bool {
-    let bytes = |path| credmint_local_machine::files::read_bounded(path, 64 << 20).ok().flatten();
+    let bytes = |path| credmint_local_machine::files::read_bounded(path, LARGEST).ok().flatten();
     bytes(at).is_some_and(|at| Some(at) == bytes(program))
 }
 

@@ -51,7 +51,7 @@ expect_part() { # what part whole
     fi
 }
 
-# A host whose token is the caller's own, and nothing that needs a network.
+# A host whose token is the caller's own, another with a certificate from the agent's memory; nothing needs a network.
 settings='[identity.job]
 kind = "env"
 variable = "WORKLOAD_TOKEN"
@@ -63,4 +63,14 @@ kind = "oidc"
 identity = ["job"]
 issuer = "as-it-is"
 deliver = "token"
+
+[issuer.own-ca]
+kind = "local-ca"
+common_name = "job"
+ttl = "1h"
+
+[host."inline.corp.example"]
+identity = ["job"]
+issuer = "own-ca"
+deliver = "inline"
 '

@@ -35,7 +35,8 @@ fn might_name(text: &[u8], hostname: &str) -> bool {
     text.iter().any(|byte| !byte.is_ascii() || *byte == b'*') || text.windows(2).any(doubtful) || names(text, name)
 }
 
-/// Looks for the whole name: `corp.example` is not in `registry.corp.example`. A name with a mistake around it counts.
+/// Looks for the whole name: `corp.example` is not in `registry.corp.example`. A name with a mistake around it counts,
+/// such as the table's header without quotation marks.
 fn names(text: &[u8], name: &[u8]) -> bool {
     let letter = |at: Option<usize>| {
         let byte = at.and_then(|at| text.get(at));
@@ -43,10 +44,11 @@ fn names(text: &[u8], name: &[u8]) -> bool {
     };
     let is_dot = |at: Option<usize>| at.and_then(|at| text.get(at)) == Some(&b'.');
     let goes_on = |next: Option<usize>, beyond: Option<usize>| letter(next) || (is_dot(next) && letter(beyond));
+    let unquoted = |at: usize| text.get(..at).is_some_and(|before| before.ends_with(b"[host."));
     text.windows(name.len().max(1)).enumerate().any(|(at, part)| {
         let end = at + name.len();
         part.eq_ignore_ascii_case(name)
-            && !goes_on(at.checked_sub(1), at.checked_sub(2))
+            && (unquoted(at) || !goes_on(at.checked_sub(1), at.checked_sub(2)))
             && !goes_on(Some(end), Some(end + 1))
     })
 }
@@ -72,7 +74,7 @@ mod tests {
 
     #[test]
     fn truth_table_of_one_file() {
-        let cases: [(&[u8], bool); 15] = [
+        let cases: [(&[u8], bool); 17] = [
             (b"", false),
             (b"[host.\"other.example\"]", false),
             (b"[host.\"registry.corp.example\"]", true),
@@ -82,6 +84,8 @@ mod tests {
             (b"[host.\"registry.corp.example.evil.example\"]", false),
             (b"[host.\"registry.corp.example:443\"]", true),
             (b"[host.\"registry.corp.example.\"]", true),
+            (b"[host.registry.corp.example]", true),
+            (b"[host.my.registry.corp.example]", false),
             (b"[host.\"https://.registry.corp.example/\"]", true),
             (b"[host.'registry.corp.example'] # not my.registry.corp.example", true),
             (b"[host.\"*.corp.example\"]", true),

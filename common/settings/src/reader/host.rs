@@ -16,7 +16,7 @@ use crate::reader::item::Item;
 use crate::reader::shape::{Keys, may, must};
 use crate::route::Settings;
 use crate::text::nearest;
-use crate::tree::{Entry, Spelling, Table};
+use crate::tree::{Entry, Spelling, Table, Value};
 
 pub(crate) const HOST: Keys =
     &[&[may("identity"), must("issuer"), may("deliver"), may("upstream"), may("minimum_life")], PEER];
@@ -25,6 +25,7 @@ pub(crate) const AGENT: Keys = &[&[may("mode"), may("idle_exit")]];
 
 /// Reads one host; `known` has the identities and issuers already.
 pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsError> {
+    quoted(table)?;
     let fields = Fields::open(table, HOST)?;
     let identities = identities(&fields, known)?;
     let (name, issuer) = host_issuer(&fields, known)?;
@@ -67,6 +68,28 @@ pub(crate) fn hostname(entry: &Entry) -> Result<Hostname, SettingsError> {
             _ => "a hostname looks like registry.corp.example or registry.corp.example:8443".to_owned(),
         };
         SettingsError::at(&entry.place, host_mistake(&error)).with_hint(hint)
+    })
+}
+
+/// Refuses `[host.registry.corp.example]`, which to TOML is a table in a table in a table with nothing beside it.
+fn quoted(table: &Table) -> Result<(), SettingsError> {
+    let alone = table.entries.len() == 1 && !table.title.contains('"');
+    let Some((entry, inner)) = first_table(table).filter(|_| alone) else { return Ok(()) };
+    let mut name = format!("{}.{}", table.title.trim_matches(['[', ']']), entry.name);
+    let mut rest = first_table(inner);
+    while let Some((entry, inner)) = rest {
+        name = format!("{name}.{}", entry.name);
+        rest = first_table(inner);
+    }
+    let what = format!("the hostname in [{name}] is not quoted");
+    let hostname = name.strip_prefix("host.").unwrap_or(&name);
+    Err(SettingsError::at(&entry.place, what).with_hint(format!("write [host.\"{hostname}\"]")))
+}
+
+fn first_table(table: &Table) -> Option<(&Entry, &Table)> {
+    table.entries.iter().find_map(|entry| match &entry.node.value {
+        Value::Table(inner) => Some((entry, inner)),
+        _ => None,
     })
 }
 

@@ -163,6 +163,12 @@ impl HttpsError {
             Self::CertificateNotYetValid { .. } => "compare this machine's clock with the server's",
             Self::Address { .. } => "use an https:// address; http:// is for loopback only",
             Self::Proxy { .. } => "write proxy = \"http://host:port\"",
+            Self::Tunnel { .. } => "see whether the proxy is the right one: proxy in the settings",
+            Self::Ca { .. } => "check the path in the settings (ca), and whether the file is there",
+            Self::Resolve { .. } | Self::Connect { .. } | Self::Timeout { .. } => {
+                "see whether the server runs, and whether the settings have its right address"
+            }
+            Self::Handshake { .. } => "check scheme and port of the address in the settings",
             Self::ClientCertificateRefused { .. } => {
                 "see `credmint status` for the certificate, and ask the server's operator which authority it accepts"
             }

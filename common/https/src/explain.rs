@@ -6,7 +6,7 @@ use std::error::Error;
 use std::io;
 
 use credmint_vocabulary::{Timestamp, printable};
-use rustls::{AlertDescription, CertificateError};
+use rustls::{AlertDescription, CertificateError, InvalidMessage};
 
 use crate::error::HttpsError;
 use crate::resolver::NoAddress;
@@ -79,6 +79,9 @@ fn by_tls(peer: String, error: &rustls::Error) -> HttpsError {
             Some(why) => HttpsError::ClientCertificateRefused { peer, why },
             None => HttpsError::Handshake { peer, why: format!("it says {alert:?}") },
         },
+        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            HttpsError::Handshake { peer, why: NO_TLS.to_owned() }
+        }
         other => HttpsError::Handshake { peer, why: printable(&other.to_string(), 160) },
     }
 }
@@ -148,4 +151,5 @@ fn words(deepest: Option<&(dyn Error + 'static)>) -> String {
     deepest.map_or_else(|| "no cause was given".to_owned(), |cause| printable(&cause.to_string(), 160))
 }
 
+const NO_TLS: &str = "what it answers is not TLS";
 const CLOSED: &str = "it closed the connection before it had said who it is; does it speak TLS at all?";

@@ -68,10 +68,12 @@ pub enum GrantError {
     #[error(transparent)]
     Unreachable(#[from] HttpsError),
     /// The answer was no.
-    #[error("{who} refused with status {status}: {}{}", class.words(), in_brackets(reason))]
+    #[error("{who} refused {path} with status {status}: {}{}", class.words(), in_brackets(reason))]
     Refused {
         /// Host and port.
         who: String,
+        /// What was asked for, below `/v1/`.
+        path: String,
         /// HTTP status.
         status: u16,
         /// What was refused.

@@ -114,7 +114,8 @@ async fn sign(
         ttl: settings.ttl.map(|ttl| format!("{}s", ttl.as_secs())),
         ..SignCertificateRequest::default()
     };
-    Reply::judge(&line.server.who, line.send(request, Some(token)).await?, line.now())
+    let path = format!("{}/sign/{}", settings.mount, settings.role);
+    Reply::judge(&line.server.who, &path, line.send(request, Some(token)).await?, line.now())
 }
 
 fn joined(names: impl Iterator<Item = impl ToString>) -> Option<String> {

@@ -47,7 +47,7 @@ pub(crate) async fn grant(
 
 async fn read(settings: &VaultSecret, line: &Line<'_>, token: &Secret<String>) -> Result<Found, GrantError> {
     let answer = line.send(Call::get(settings.path.clone()), Some(token)).await?;
-    let reply = Reply::judge(&line.server.who, answer, line.now())?;
+    let reply = Reply::judge(&line.server.who, &settings.path, answer, line.now())?;
     let envelope: Envelope<&RawValue> = reply.borrow()?;
     let data = envelope.data.ok_or_else(|| reply.malformed("an answer without `data`"))?;
     let token = field(data, settings, &reply)?;

@@ -44,8 +44,8 @@ struct Refusal {
 }
 
 impl Reply {
-    /// Tells a success from everything else.
-    pub(crate) fn judge(who: &str, answer: Answer, now: Timestamp) -> Result<Self, GrantError> {
+    /// Tells a success from everything else; `path` is what was asked for.
+    pub(crate) fn judge(who: &str, path: &str, answer: Answer, now: Timestamp) -> Result<Self, GrantError> {
         let status = answer.status.as_u16();
         let owned = who.to_owned();
         match status {
@@ -58,7 +58,7 @@ impl Reply {
             472 | 473 => Err(GrantError::Standby { who: owned, status }),
             503 => Err(sealed_or_failing(owned, &answer.body)),
             500..=599 => Err(failing(owned, status, &answer.body)),
-            _ => Err(refused(owned, status, &answer.body)),
+            _ => Err(refused(owned, path, status, &answer.body)),
         }
     }
 
@@ -95,11 +95,11 @@ fn words(errors: &[String]) -> String {
     errors.iter().take(3).map(plain).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-fn refused(who: String, status: u16, body: &[u8]) -> GrantError {
+fn refused(who: String, path: &str, status: u16, body: &[u8]) -> GrantError {
     let errors = errors(body);
     let class = VaultRefusal::of(status, &errors);
     let reason = Some(words(&errors)).filter(|reason| reason != class.words()).unwrap_or_default();
-    GrantError::Refused { who, status, class, reason }
+    GrantError::Refused { who, path: path.to_owned(), status, class, reason }
 }
 
 fn failing(who: String, status: u16, body: &[u8]) -> GrantError {

@@ -60,5 +60,5 @@ pub(crate) async fn give_back(error: GrantError, server: &Server, session: &Sess
 
 async fn send(line: &Line<'_>, path: &str, body: Zeroizing<Vec<u8>>, token: &Secret<String>) -> Result<(), GrantError> {
     let answer = line.send(Call::post(path.to_owned(), body), Some(token)).await?;
-    Reply::judge(&line.server.who, answer, line.now()).map(|_| ())
+    Reply::judge(&line.server.who, path, answer, line.now()).map(|_| ())
 }

@@ -120,8 +120,9 @@ async fn send(
 ) -> Result<Session, GrantError> {
     check_path("auth mount", mount)?;
     let line = Line::new(server, world.https, world.now, world.deadline);
-    let answer = line.send(Call::post(format!("auth/{mount}/login"), body), None).await?;
-    let reply = Reply::judge(&server.who, answer, line.now()).map_err(at_login)?;
+    let path = format!("auth/{mount}/login");
+    let answer = line.send(Call::post(path.clone(), body), None).await?;
+    let reply = Reply::judge(&server.who, &path, answer, line.now()).map_err(at_login)?;
     let answered: Answered = reply.read()?;
     let auth = answered.auth.ok_or_else(|| reply.malformed("a login answer without `auth`"))?;
     session(&server.who, auth, answered.warnings.as_deref(), &line)
@@ -129,8 +130,8 @@ async fn send(
 
 fn at_login(error: GrantError) -> GrantError {
     match error {
-        GrantError::Refused { who, status, class, reason } => {
-            GrantError::Refused { who, status, class: class.at_login(), reason }
+        GrantError::Refused { who, path, status, class, reason } => {
+            GrantError::Refused { who, path, status, class: class.at_login(), reason }
         }
         other => other,
     }

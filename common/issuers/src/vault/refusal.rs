@@ -131,7 +131,9 @@ impl VaultRefusal {
             Self::NotFound => "check mount, path and namespace in the settings",
             Self::AuthMount => "check auth.method, auth.mount and namespace in the settings",
             Self::Namespace => "check namespace in the settings",
-            Self::Forbidden => "the policies of the login's role must allow this path, and its mount must exist",
+            Self::Forbidden => {
+                "check the spelling of this path (mount and role), and that the policies of the login's role allow it"
+            }
             Self::Other => return None,
         })
     }

@@ -40,19 +40,19 @@ async fn identities(agent: &Agent, recipe: &Recipe) -> Vec<IdentityClaims> {
         if chosen || !is_dry(identity) {
             "not asked".clone_into(&mut claims.state);
         } else {
-            ask(agent, recipe, (name, identity), &mut claims).await;
+            ask(agent, recipe, identity, &mut claims).await;
         }
         all.push(claims);
     }
     all
 }
 
-async fn ask(agent: &Agent, recipe: &Recipe, (name, identity): (&str, &Identity), claims: &mut IdentityClaims) {
+async fn ask(agent: &Agent, recipe: &Recipe, identity: &Identity, claims: &mut IdentityClaims) {
     let deadline = Deadline::after(std::time::Instant::now(), std::time::Duration::from_secs(5));
     let (state, why) =
         match credmint_identities::ask(identity, &recipe.caller, &agent.https, clock::now(), deadline).await {
             Ok(Some(token)) => ("chosen", tell(&token, claims)),
-            Ok(None) => ("absent", Some(failure::absent(name, identity))),
+            Ok(None) => ("absent", Some(failure::absent(identity))),
             Err(error) => ("failed", Some(error.to_string())),
         };
     state.clone_into(&mut claims.state);
@@ -97,8 +97,11 @@ fn word(deliver: Deliver) -> &'static str {
 /// Gives the trust anchor that a `local-ca` issuer signs with; public.
 pub(crate) fn anchor(agent: &Agent, got: &Got) -> Result<Reply, Failure> {
     let (hostname, settings) = server::place(agent, got)?;
-    let none = || Failure::new(FailureKind::Settings, format!("the issuer of {hostname} is no local-ca"));
-    let route = settings.route(&hostname).ok_or_else(none)?;
+    let settings_failure =
+        |what| Failure::new(FailureKind::Settings, what).hint(format!("credmint explain {hostname}"));
+    let none = || settings_failure(format!("the issuer of {hostname} is no local-ca, and has no anchor to print"));
+    let no_route = || settings_failure(format!("the settings do not name {hostname}"));
+    let route = settings.route(&hostname).ok_or_else(no_route)?;
     let anchor = credmint_issuers::anchor(route.issuer_name, route.issuer, &agent.authorities, clock::now());
     anchor.map(|certificate_pem| Reply::Anchor { certificate_pem }).ok_or_else(none)
 }

@@ -44,13 +44,12 @@ fn remembered(retry_after: Option<Duration>) -> Duration {
 }
 
 /// Says in a few words why an identity had no answer.
-pub(crate) fn absent(name: &str, identity: &Identity) -> String {
-    let why = match identity {
+pub(crate) fn absent(identity: &Identity) -> String {
+    match identity {
         Identity::Env { variable } => format!("{variable} is not set"),
         Identity::File { path } | Identity::Kubernetes { path, .. } => format!("{} is not there", path.display()),
         _ => "it has no answer".to_owned(),
-    };
-    format!("{name}: {why}")
+    }
 }
 
 /// No identity had an answer: refused, never anonymous.

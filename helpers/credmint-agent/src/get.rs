@@ -126,7 +126,7 @@ async fn choose(
     for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
         match credmint_identities::ask(identity, &recipe.caller, &agent.https, clock::now(), deadline).await {
             Ok(Some(token)) => return Ok(Some((name.to_owned(), token))),
-            Ok(None) => asked.push(failure::absent(name, identity)),
+            Ok(None) => asked.push(format!("{name}: {}", failure::absent(identity))),
             Err(error) => return Err(failure::of_identity(&recipe.hostname, name, &error)),
         }
     }

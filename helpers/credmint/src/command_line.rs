@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use credmint_vocabulary::{Failure, FailureKind};
+use credmint_vocabulary::{Failure, FailureKind, Hostname};
 
 /// Credentials for Terraform and OpenTofu, minted when they are needed and never written to disk.
 ///
@@ -23,13 +23,15 @@ pub(crate) struct CommandLine {
 
 const AFTER_HELP: &str = "\
 First steps:
-  credmint demo                               see it work, in a throw-away home
-  credmint setup registry.corp.example        let Terraform ask credmint for this host
-  credmint explain registry.corp.example      what would happen, without doing it
-  credmint status                             what the agent keeps, and what failed last
+  credmint demo                           see it work, in a throw-away home
+  credmint setup registry.corp.example    let Terraform ask credmint for it
+  credmint explain registry.corp.example  what would happen, without doing it
+  credmint status                         what is kept, and what failed last
 
-Settings: $CREDMINT_CONFIG, else $XDG_CONFIG_HOME/credmint/config.toml (~/.config/credmint/config.toml).
-Exit status: 0 done, 64 usage, 69 unreachable, 70 internal, 77 refused, 78 settings.";
+Settings: the file that $CREDMINT_CONFIG names, else
+$XDG_CONFIG_HOME/credmint/config.toml (~/.config/credmint/config.toml).
+Exit status: 0 done, 64 usage, 69 unreachable, 70 internal, 77 refused,
+78 settings.";
 
 /// One verb.
 #[derive(Debug, Subcommand)]
@@ -64,7 +66,7 @@ pub(crate) enum Command {
     Demo(DemoArguments),
     /// Print the completion script of a shell.
     ///
-    /// bash: credmint completion bash > ~/.local/share/bash-completion/completions/credmint
+    /// In ~/.bashrc: source <(credmint completion bash)
     Completion {
         /// Which shell.
         shell: clap_complete::Shell,
@@ -92,6 +94,14 @@ pub(crate) struct SetupArguments {
     /// Take back what an earlier run added for this host.
     #[arg(long)]
     pub(crate) remove: bool,
+}
+
+impl SetupArguments {
+    /// Makes the arguments of somebody who only wants to see.
+    pub(crate) fn look(host: &Hostname) -> Self {
+        let host = host.as_str().to_owned();
+        Self { host, upstream: None, tool: None, yes: false, dry_run: true, remove: false }
+    }
 }
 
 /// Whose CLI configuration is meant.
@@ -186,7 +196,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> 
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Parsed::Text(error.to_string())),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            Err(Failure::new(FailureKind::Usage, "a command is missing").hint("credmint --help"))
+            Err(Failure::new(FailureKind::Usage, "a command is missing").hint(next(&error.to_string())))
         }
         _ => Err(usage(&error.to_string())),
     }
@@ -195,12 +205,14 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> 
 /// Makes two lines of what clap says: its first paragraph, and its tip or its usage line.
 fn usage(text: &str) -> Failure {
     let what = text.split("\n\n").next().unwrap_or(text);
+    Failure::new(FailureKind::Usage, what.strip_prefix("error: ").unwrap_or(what)).hint(next(text))
+}
+
+/// Finds the tip or the usage line of what clap says, in a form that a shell takes: there, `<HOST>` is a redirection.
+fn next(text: &str) -> String {
     let line = |start: &str| text.lines().find_map(|line| line.trim().strip_prefix(start)).map(str::trim);
-    let failure = Failure::new(FailureKind::Usage, what.strip_prefix("error: ").unwrap_or(what));
-    match line("tip:").or_else(|| line("Usage:")) {
-        Some(hint) => failure.hint(hint),
-        None => failure.hint("credmint --help"),
-    }
+    let usage = || line("Usage:").map(|usage| usage.replace("<COMMAND>", "--help").replace(['<', '>'], ""));
+    line("tip:").map(str::to_owned).or_else(usage).unwrap_or_else(|| "credmint --help".to_owned())
 }
 
 #[cfg(test)]
@@ -224,7 +236,11 @@ mod tests {
         assert_eq!(failure.hint.as_deref(), Some("a similar subcommand exists: 'explain'"));
         let failure = refused("credmint explain").expect("refused");
         assert_eq!(failure.what, "the following required arguments were not provided: <HOST>");
-        assert_eq!(failure.hint.as_deref(), Some("credmint explain <HOST>"));
-        assert_eq!(refused("credmint").map(|f| f.what), Some("a command is missing".to_owned()));
+        assert_eq!(failure.hint.as_deref(), Some("credmint explain HOST"));
+        for (line, hint) in [("credmint", "credmint --help"), ("credmint agent", "credmint agent --help")] {
+            let failure = refused(line).expect("refused");
+            assert_eq!((failure.what.as_str(), failure.hint.as_deref()), ("a command is missing", Some(hint)));
+        }
+        assert_eq!(refused("credmint help").and_then(|f| f.hint).as_deref(), Some("credmint --help"));
     }
 }

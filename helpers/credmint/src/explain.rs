@@ -2,13 +2,13 @@
 //! A hostname as people type it goes to the agent (or to a child that answers once), its explanation comes back as text.
 //! Asks no issuer and mints nothing.
 
-use credmint_agent_protocol::{Answer, Ask, EntryStatus, Explanation, IdentityClaims};
+use credmint_agent_protocol::{Answer, Ask, Explanation, IdentityClaims};
 use credmint_vocabulary::{Failure, Hostname, Timestamp};
 use serde_json::{Value, json};
 
 use crate::command_line::ExplainArguments;
 use crate::out::{Style, Tone};
-use crate::{agent, entry, out, people_host};
+use crate::{agent, entry, out, people_host, setup};
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
@@ -21,7 +21,8 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
     if let Some(note) = &host.note {
         out::text(&format!("note: {note}"));
     }
-    out::text(&render(&host.hostname, &explanation, agent::now(), Style::of_stdout()));
+    let notes = if explanation.responsible { setup::notes(&host.hostname) } else { Vec::new() };
+    out::text(&render(&host.hostname, &explanation, &notes, (agent::now(), Style::of_stdout())));
     Ok(())
 }
 
@@ -37,12 +38,19 @@ fn as_json(hostname: &Hostname, note: Option<&str>, explanation: &Explanation) -
     json!({ "hostname": hostname.as_str(), "note": note, "explanation": explanation })
 }
 
-fn render(hostname: &Hostname, explanation: &Explanation, now: Timestamp, style: Style) -> String {
+fn render(
+    hostname: &Hostname,
+    explanation: &Explanation,
+    notes: &[(&str, String)],
+    (now, style): (Timestamp, Style),
+) -> String {
     let mut lines = vec![style.paint(Tone::Heading, hostname.as_str())];
     if explanation.responsible {
         lines.extend(route(explanation, now, style));
+        lines.extend(notes.iter().flat_map(|(heading, note)| folded(heading, note)));
     } else {
-        lines.push("  no route: the settings do not name it, so Terraform is told `{}` and goes on without".to_owned());
+        lines.push(format!("  no route: the settings have no table [host.\"{hostname}\"]"));
+        lines.push("  Terraform is told `{}`, and gets no credential; for an example of that table:".to_owned());
         lines.push(format!("  next: credmint setup {hostname}"));
     }
     lines.join("\n") + "\n"
@@ -50,10 +58,25 @@ fn render(hostname: &Hostname, explanation: &Explanation, now: Timestamp, style:
 
 fn route(explanation: &Explanation, now: Timestamp, style: Style) -> Vec<String> {
     let mut lines = identities(&explanation.identities, now, style);
-    lines.push(format!("  issuer     {}: {}", explanation.issuer, explanation.issuer_words));
-    lines.push(format!("  delivered  {}", delivered(&explanation.deliver)));
-    lines.extend(explanation.upstream.as_ref().map(|upstream| format!("  upstream   {upstream}")));
-    lines.extend(kept(explanation.entry.as_ref(), now));
+    lines.extend(folded("issuer", &format!("{}: {}", explanation.issuer, explanation.issuer_words)));
+    lines.extend(folded("delivered", &delivered(&explanation.deliver)));
+    lines.extend(explanation.upstream.iter().flat_map(|upstream| folded("upstream", upstream)));
+    lines.extend(kept(explanation, now));
+    lines
+}
+
+/// Puts words beside their heading, in lines that fit on a terminal of 80 columns where a blank allows it.
+fn folded(heading: &str, words: &str) -> Vec<String> {
+    let mut lines = vec![format!("  {heading:<10}")];
+    for word in words.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.trim().is_empty() || line.chars().count() + word.chars().count() < 80 => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(format!("             {word}")),
+        }
+    }
     lines
 }
 
@@ -93,9 +116,15 @@ fn delivered(deliver: &str) -> String {
     }
 }
 
-fn kept(entry: Option<&EntryStatus>, now: Timestamp) -> Vec<String> {
-    let Some(entry) = entry else { return vec!["  kept       nothing: the next `get` asks the issuer".to_owned()] };
-    vec![format!("  kept       {}", entry::holds(entry)), format!("  ends       {}", entry::ends(entry, now))]
+fn kept(explanation: &Explanation, now: Timestamp) -> Vec<String> {
+    let silent = |identity: &IdentityClaims| ["absent", "failed"].contains(&identity.state.as_str());
+    match &explanation.entry {
+        Some(entry) => [folded("kept", &entry::holds(entry)), folded("ends", &entry::ends(entry, now))].concat(),
+        None if !explanation.identities.is_empty() && explanation.identities.iter().all(silent) => {
+            folded("kept", "nothing, and no identity has an answer: the next `get` is refused")
+        }
+        None => folded("kept", "nothing: the next `get` asks the issuer"),
+    }
 }
 
 #[cfg(test)]
@@ -138,10 +167,20 @@ mod tests {
 
     #[test]
     fn explanation_reads_like_the_golden_file() {
-        golden::check("explain.txt", &render(&host(), &explanation(), entry::tests::now(), Style::Plain));
-        golden::check("explain-no-route.txt", &{
-            render(&host(), &Explanation::default(), entry::tests::now(), Style::Plain)
-        });
+        let now = (entry::tests::now(), Style::Plain);
+        golden::check("explain.txt", &render(&host(), &explanation(), &[], now));
+        golden::check("explain-no-route.txt", &render(&host(), &Explanation::default(), &[], now));
+    }
+
+    #[test]
+    fn explanation_of_what_would_be_refused_reads_like_the_golden_file() {
+        let mut explanation = explanation();
+        explanation.identities.truncate(1);
+        explanation.entry = None;
+        let next = ("next", "credmint setup registry.corp.example".to_owned());
+        let notes = [("note", "terraform is not set up to ask credmint for this host".to_owned()), next];
+        let now = (entry::tests::now(), Style::Plain);
+        golden::check("explain-refused.txt", &render(&host(), &explanation, &notes, now));
     }
 
     #[test]

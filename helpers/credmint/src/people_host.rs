@@ -34,7 +34,7 @@ fn refuse(text: &str, error: &HostnameError) -> Failure {
         HostnameError::Unicode => {
             "write it in Punycode, the form that Terraform gives to helpers, for example xn--caf-dma.example"
         }
-        HostnameError::Url => "only https:// can stand before a hostname, and needs not to",
+        HostnameError::Url => "write the hostname alone; of the schemes, only https:// may stand before it",
         HostnameError::Path => "the hostname alone, as it stands before the first slash of a module address",
         _ => "the hostname as it stands in a module or provider address, for example registry.corp.example",
     };

@@ -57,7 +57,7 @@ fn what_is_no_command_is_two_lines_and_status_64() {
     assert_eq!((out.as_str(), code), ("", Some(64)));
     assert_eq!(
         err,
-        "credmint: the following required arguments were not provided: <HOST>\nhint: credmint explain <HOST>\n"
+        "credmint: the following required arguments were not provided: <HOST>\nhint: credmint explain HOST\n"
     );
     let (_, err, code) = run(&["explain", "café.example"]);
     assert_eq!((err.lines().count(), code), (2, Some(64)), "{err}");

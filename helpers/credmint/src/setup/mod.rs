@@ -17,7 +17,7 @@ mod shadow;
 
 use std::path::PathBuf;
 
-use credmint_vocabulary::Failure;
+use credmint_vocabulary::{Failure, Hostname};
 
 use crate::command_line::{SetupArguments, Tool};
 use crate::out::Style;
@@ -38,6 +38,18 @@ pub(crate) fn run(arguments: &SetupArguments) -> Result<(), Failure> {
         out::text(&format!("\n{}", next(&plan)?.join("\n")));
     }
     Ok(())
+}
+
+/// Says what keeps Terraform from asking credmint for a host, as far as that can be seen: headings, and words for each.
+pub(crate) fn notes(host: &Hostname) -> Vec<(&'static str, String)> {
+    let tool = usual_tool();
+    let Ok(plan) = plan::make(host, tool, &SetupArguments::look(host)) else { return Vec::new() };
+    let notes = plan.notes.into_iter().map(|note| ("note", note));
+    let missing = [
+        ("note", format!("{} is not set up to ask credmint for this host", tool.program())),
+        ("next", format!("credmint setup {host}")),
+    ];
+    notes.chain(missing.into_iter().filter(|_| !plan.changes.is_empty())).collect()
 }
 
 /// Shows the changes, asks if somebody is there, and makes them. Says whether to go on.

@@ -1,6 +1,6 @@
 //! `cargo demo`: builds the executables, then hands over to `credmint demo` with the same arguments.
 //! Arguments come in, an exit status goes out.
-//! Builds with the cargo that runs it, in the profile it was built in itself.
+//! Builds with the cargo that runs it, in the profile it was built in itself; cargo shows how far it is.
 #![expect(clippy::disallowed_methods, reason = "starts cargo and what it built, as cargo tells by its variables")]
 
 use std::env;
@@ -25,7 +25,7 @@ fn build() -> Result<PathBuf, String> {
     let own = env::current_exe().map_err(|error| format!("this executable: {error}"))?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(&cargo);
-    command.args(["build", "--quiet", "--bins"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.args(["build", "--bins"]).current_dir(env!("CARGO_MANIFEST_DIR"));
     command.args(PACKAGES.iter().flat_map(|package| ["-p", package]));
     command.args(profile(&own)).args(target_directory(&own));
     let status = command.status().map_err(|error| format!("{}: {error}", cargo.display()))?;

@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::frame::{Frame, FrameError, decode, decode_length};
 use crate::message::{Answer, Ask, Need, Reply, Request, Supply, VERSION};
+use crate::sign_in::Pasted;
 
 /// Says why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +52,26 @@ pub fn converse(
         }
         answer => Ok(answer),
     }
+}
+
+/// Asks and attends a sign-in to its end: what the person has to do is given to `told`, which may answer with an address.
+///
+/// # Errors
+/// As [`ask`].
+pub fn attend(
+    stream: &mut dyn Stream,
+    request: &Request,
+    supply: &dyn Fn(&Need) -> Supply,
+    told: &mut dyn FnMut(&Reply) -> Option<Pasted>,
+) -> Result<Answer, AskError> {
+    let mut reply = converse(stream, request, supply)?;
+    while reply.is_progress() {
+        if let Some(pasted) = told(&reply) {
+            send(stream, &Frame::encode(&pasted)?)?;
+        }
+        reply = receive(stream)?;
+    }
+    Ok(reply)
 }
 
 fn send(stream: &mut dyn Stream, frame: &Frame) -> Result<(), AskError> {

@@ -5,12 +5,14 @@
 mod client;
 mod frame;
 mod message;
+mod sign_in;
 mod wire_secret;
 
-pub use client::{AskError, Stream, ask, converse};
+pub use client::{AskError, Stream, ask, attend, converse};
 pub use frame::{Frame, FrameError, MAXIMUM_FRAME, decode, decode_length};
 pub use message::{
     Answer, Ask, Credential, EntryStatus, Explanation, FailureOnWire, Got, IdentityClaims, Need, Reply, Request,
     Status, Supply, VERSION,
 };
+pub use sign_in::{Approve, Login, Logout, Pasted, SessionStatus, Visit};
 pub use wire_secret::WireSecret;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use credmint_vocabulary::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
 
+use crate::sign_in::{Approve, Login, Logout, SessionStatus, Visit};
 use crate::wire_secret::WireSecret;
 
 /// Version of the protocol; a peer that does not know it answers with a failure that names its own.
@@ -52,6 +53,10 @@ pub enum Ask {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usual_settings: Option<String>,
     },
+    /// A person signs in.
+    Login(Login),
+    /// A person signs out.
+    Logout(Logout),
     /// The agent drops everything and ends.
     Stop,
     /// A request of a later version.
@@ -67,6 +72,9 @@ impl Ask {
                 got.deadline_ms = remaining_ms;
                 (&mut got.settings, &mut got.usual_settings)
             }
+            // Its deadline is the person's, not the request's.
+            Self::Login(login) => (&mut login.settings, &mut login.usual_settings),
+            Self::Logout(logout) => (&mut logout.settings, &mut logout.usual_settings),
             Self::Status { settings, usual_settings } => (settings, usual_settings),
             Self::Stop | Self::Unknown => return,
         };
@@ -97,7 +105,7 @@ pub struct Got {
     pub deadline_ms: u64,
 }
 
-/// What the agent answers; `need` may come once before the last.
+/// What the agent answers; `need` may come once before the last, and a sign-in tells what the person has to do.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "kebab-case")]
 #[expect(clippy::large_enum_variant, reason = "one reply is in memory at a time")]
@@ -122,9 +130,37 @@ pub enum Reply {
         /// Certificate.
         certificate_pem: String,
     },
+    /// Sign-in: where the person goes.
+    Visit(Visit),
+    /// Sign-in: what the person approves elsewhere.
+    Approve(Approve),
+    /// Sign-in: somebody else signs in for this identity already; it is waited for.
+    Waiting,
+    /// Sign-in: what was pasted is not the address of this sign-in; the client may send another one.
+    Again {
+        /// Why, in words.
+        why: String,
+    },
+    /// Signed in.
+    SignedIn(SessionStatus),
+    /// Signed out.
+    LoggedOut {
+        /// What was ended, in words.
+        done: Vec<String>,
+        /// What could not be ended, and why.
+        failed: Vec<String>,
+    },
     /// A reply of a later version.
     #[serde(other)]
     Unknown,
+}
+
+impl Reply {
+    /// Tells whether another frame follows.
+    #[must_use]
+    pub fn is_progress(&self) -> bool {
+        matches!(self, Self::Need(_) | Self::Visit(_) | Self::Approve(_) | Self::Waiting | Self::Again { .. })
+    }
 }
 
 /// The last reply, as the client hands it to its caller.
@@ -234,6 +270,9 @@ pub struct Status {
     /// How many more entries are kept for callers whose identity this one cannot name.
     #[serde(default)]
     pub other_entries: usize,
+    /// Who signed in for the identities that the caller's settings name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionStatus>,
 }
 
 /// One entry, without what it holds.

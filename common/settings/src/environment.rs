@@ -33,6 +33,15 @@ pub const ENVIRONMENT: &[EnvironmentName] = &[
     name("USERNAME", "on Windows: the user's name, a part of the name of the agent's pipe"),
     name("SystemRoot", "on Windows: where the system is; handed on to the agent, which cannot open sockets without it"),
     name("PATH", "where programs are looked up: the agent, `terraform`, commands of the settings"),
+    name("BROWSER", "commands that open a browser for `credmint login`, tried in order; `%s` is the address"),
+    name("DISPLAY", "whether there is a display that shows a browser (X11)"),
+    name("WAYLAND_DISPLAY", "whether there is a display that shows a browser (Wayland)"),
+    name("SSH_CONNECTION", "set over ssh: `credmint login` signs in with a code"),
+    name("SSH_CLIENT", "the same"),
+    name("SSH_TTY", "the same"),
+    name("container", "set in a container: `credmint login` signs in with a code"),
+    name("KUBERNETES_SERVICE_HOST", "the same, in Kubernetes"),
+    name("WSL_DISTRO_NAME", "set in Windows' Linux subsystem, where the browser is Windows' one"),
 ];
 
 const fn name(name: &'static str, meaning: &'static str) -> EnvironmentName {

@@ -2,6 +2,7 @@
 //! Tables of the file become one enum variant a kind.
 //! Holds names and paths only; `credmint-identities` reads what they name.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -34,6 +35,66 @@ pub enum Identity {
     Command(CommandSource),
     /// `kind = "client-credentials"`: RFC 6749 §4.4.
     ClientCredentials(Box<ClientCredentials>),
+    /// `kind = "oidc"`: a person who signs in with `credmint login` (OpenID Connect Core, RFC 8252, RFC 8628).
+    Oidc(Box<OidcIdentity>),
+}
+
+/// Signs a person in at an OpenID Provider.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OidcIdentity {
+    /// `issuer`: issuer URL, for discovery; with its path if it has one.
+    pub issuer: String,
+    /// `client_id` and how the client proves to be it.
+    pub client: ClientAuthentication,
+    /// `scopes`; `openid` is sent whether it is among them or not. `None`: `openid`, and `offline_access` where the issuer has it.
+    pub scopes: Option<Vec<String>>,
+    /// `resource`: RFC 8707.
+    pub resources: Vec<String>,
+    /// `authorization_parameters`: more parameters of the authorization request.
+    pub authorization_parameters: BTreeMap<String, String>,
+    /// `redirect_ports`: loopback ports to listen at, in order; none means any free one.
+    pub redirect_ports: Vec<u16>,
+    /// `redirect_host`.
+    pub redirect_host: RedirectHost,
+    /// `token`: which of the tokens proves who is asking.
+    pub token: OidcTokenKind,
+    /// `browser`: argument vector, to which the URL is added; `None`: the platform's opener.
+    pub browser: Option<Vec<String>>,
+    /// `sign_in_timeout` (default 3 min): how long the whole sign-in may take.
+    pub sign_in_timeout: Duration,
+    /// How to reach the issuer.
+    pub peer: Peer,
+}
+
+/// Says how the redirect URI names this machine (RFC 8252 §7.3, §8.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RedirectHost {
+    /// `127.0.0.1`.
+    #[default]
+    Address,
+    /// `localhost`, for issuers that take nothing else.
+    Localhost,
+}
+
+impl RedirectHost {
+    /// Gives the host as it stands in the redirect URI.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Address => "127.0.0.1",
+            Self::Localhost => "localhost",
+        }
+    }
+}
+
+/// Says which token of a sign-in is the subject token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OidcTokenKind {
+    /// The ID token: says who the person is, to the client.
+    #[default]
+    Id,
+    /// The access token: for the resources.
+    Access,
 }
 
 /// Names a program: argument vector, no shell.

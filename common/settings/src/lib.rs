@@ -19,7 +19,9 @@ pub use arguments::from_args;
 pub use environment::{ENVIRONMENT, EnvironmentName};
 pub use error::SettingsError;
 pub use host::{AgentSettings, Bridge, Deliver, Host};
-pub use identity::{ClientAuthentication, ClientCredentials, CommandSource, Identity};
+pub use identity::{
+    ClientAuthentication, ClientCredentials, CommandSource, Identity, OidcIdentity, OidcTokenKind, RedirectHost,
+};
 pub use issuer::{
     Issuer, LocalCa, OidcToken, Peer, TokenExchange, VaultAuth, VaultLogin, VaultPki, VaultSecret, VaultToken,
 };

@@ -9,6 +9,7 @@ use crate::identity::{ClientCredentials, Identity};
 use crate::reader::client::{CLIENT, PEER, authentication, authorization_server, peer};
 use crate::reader::fields::Fields;
 use crate::reader::item::Item;
+use crate::reader::oidc;
 use crate::reader::shape::{Kind, may, must};
 use crate::reader::source;
 use crate::tree::Table;
@@ -23,6 +24,7 @@ pub(crate) const KINDS: &[Kind<Identity>] = &[
         keys: &[CLIENT, &[may("scopes"), may("audience"), may("resource")], PEER],
         read: client_credentials,
     },
+    Kind { word: "oidc", keys: &[oidc::PROVIDER, oidc::SIGN_IN, PEER], read: oidc::person },
 ];
 
 pub(crate) fn identity(table: &Table) -> Result<Identity, SettingsError> {

@@ -8,6 +8,7 @@ mod host;
 mod identity;
 mod issuer;
 mod item;
+mod oidc;
 mod shape;
 mod source;
 mod vault;

@@ -1,0 +1,99 @@
+//! `kind = "oidc"`: a person who signs in.
+//! Fields of an identity's table come in, an [`Identity::Oidc`] goes out.
+//! Reads none of the places that it names.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::error::SettingsError;
+use crate::identity::{Identity, OidcIdentity, OidcTokenKind, RedirectHost};
+use crate::reader::client::{authentication, peer};
+use crate::reader::fields::Fields;
+use crate::reader::item::Item;
+use crate::reader::shape::{Key, may, must};
+
+/// The OpenID Provider and who we are to it.
+pub(crate) const PROVIDER: &[Key] = &[
+    must("issuer"),
+    must("client_id"),
+    may("client_auth"),
+    may("client_secret"),
+    may("client_key"),
+    may("client_key_id"),
+];
+
+/// What is asked for, and how the person gets there and back.
+pub(crate) const SIGN_IN: &[Key] = &[
+    may("scopes"),
+    may("resource"),
+    may("authorization_parameters"),
+    may("token"),
+    may("redirect_ports"),
+    may("redirect_host"),
+    may("browser"),
+    may("sign_in_timeout"),
+];
+
+pub(crate) fn person(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
+    let scopes = fields.list("scopes", Item::scope)?;
+    Ok(Identity::Oidc(Box::new(OidcIdentity {
+        issuer: fields.required("issuer", Item::server)?,
+        client: authentication(fields)?,
+        scopes: fields.has("scopes").then_some(scopes),
+        resources: fields.list("resource", Item::resource)?,
+        authorization_parameters: fields.optional("authorization_parameters", Item::parameters)?.unwrap_or_default(),
+        redirect_ports: fields.list("redirect_ports", Item::port)?,
+        redirect_host: fields.word("redirect_host", HOSTS)?.unwrap_or_default(),
+        token: fields.word("token", TOKENS)?.unwrap_or_default(),
+        browser: fields.optional("browser", Item::argv)?,
+        sign_in_timeout: fields.optional("sign_in_timeout", Item::duration)?.unwrap_or(SIGN_IN_TIMEOUT),
+        peer: peer(fields)?,
+    })))
+}
+
+const HOSTS: &[(&str, RedirectHost)] = &[("127.0.0.1", RedirectHost::Address), ("localhost", RedirectHost::Localhost)];
+
+const TOKENS: &[(&str, OidcTokenKind)] = &[("id", OidcTokenKind::Id), ("access", OidcTokenKind::Access)];
+
+const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(180);
+
+/// Parameters of the authorization request that are ours to set: another value would undo a check, or the sign-in.
+const OURS: [&str; 14] = [
+    "client_id",
+    "client_secret",
+    "client_assertion",
+    "client_assertion_type",
+    "code_challenge",
+    "code_challenge_method",
+    "nonce",
+    "redirect_uri",
+    "request",
+    "request_uri",
+    "resource",
+    "response_mode",
+    "response_type",
+    "state",
+];
+
+impl Item<'_> {
+    /// Reads a table of strings, by their names.
+    fn parameters(&self) -> Result<BTreeMap<String, String>, SettingsError> {
+        let table = self.table("a table of strings", "{ login_hint = \"me@corp.example\" }")?;
+        let pair = |entry| {
+            let item = Item::of(entry);
+            item.is_not_ours(&entry.name)?;
+            Ok((entry.name.clone(), item.text()?))
+        };
+        table.entries.iter().map(pair).collect()
+    }
+
+    fn is_not_ours(&self, name: &str) -> Result<(), SettingsError> {
+        if name == "scope" {
+            return Err(self.is_wrong("has a key of its own").with_hint("write `scopes` beside the parameters"));
+        }
+        if OURS.contains(&name) {
+            return Err(self.is_wrong("is set by credmint itself").with_hint("leave it out"));
+        }
+        Ok(())
+    }
+}

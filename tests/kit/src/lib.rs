@@ -28,6 +28,7 @@
     reason = "a test kit fails by panicking, and starts programs, reads files and dials out in place of a user"
 )]
 
+pub mod browser;
 pub mod canary;
 pub mod certificates;
 pub mod encoding;
@@ -44,6 +45,7 @@ pub mod registry;
 pub mod run;
 pub mod terraform;
 
+pub use browser::Browser;
 pub use canary::Canary;
 pub use certificates::Authority;
 pub use home::Home;

@@ -13,6 +13,30 @@ use crate::http::{Answer, Request};
 use crate::peer::{self, Peer};
 use crate::{certificates, random};
 
+/// The tokens of one answer to the client `cli`; an empty text is one that was not in it.
+pub struct Issued {
+    /// What it was given for.
+    pub grant_type: String,
+    /// The access token.
+    pub access_token: String,
+    /// The ID token.
+    pub id_token: String,
+    /// The refresh token.
+    pub refresh_token: String,
+}
+
+impl Issued {
+    fn of(line: &Value) -> Self {
+        let text = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
+        Self {
+            grant_type: text("grant_type"),
+            access_token: text("access_token"),
+            id_token: text("id_token"),
+            refresh_token: text("refresh_token"),
+        }
+    }
+}
+
 /// A provider that the test started.
 pub struct OpenIdProvider {
     peer: Peer,
@@ -31,6 +55,11 @@ impl OpenIdProvider {
 
     /// Starts one whose tokens live for so many seconds.
     pub fn start_with_ttl(ttl: u32) -> Self {
+        Self::start_with(ttl, &[])
+    }
+
+    /// Starts one with variables of `server.mjs` besides: `ISSUER_PATH`, `REFUSES`.
+    pub fn start_with(ttl: u32, variables: &[(&str, &str)]) -> Self {
         let directory = peer::directory();
         let (private_key, public_key) = certificates::key_pair();
         let public_key_file = directory.path().join("ci-jwt.pem");
@@ -42,6 +71,7 @@ impl OpenIdProvider {
         command.args(["--preserve-symlinks", "--preserve-symlinks-main"]).arg(server).arg("0");
         command.env("CI_SECRET", &secret).env("CI_POST_SECRET", &post_secret).env("MINT_SECRET", &mint_secret);
         command.env("CI_JWT_PUBLIC_KEY", public_key_file).env("TTL", ttl.to_string());
+        command.envs(variables.iter().copied());
         let mut peer = Peer::start("the OpenID Provider", directory, &mut command);
         let issuer = peer
             .wait_until(|peer| peer.log().lines().find_map(|line| line.strip_prefix("ready ").map(ToOwned::to_owned)));
@@ -103,6 +133,42 @@ impl OpenIdProvider {
     pub fn granted(&self, answer: &Answer) -> String {
         assert_eq!(answer.status, 200, "the OpenID Provider refuses: {}", answer.body);
         answer.json()["access_token"].as_str().expect("an access token").to_owned()
+    }
+
+    /// Lists what the client `cli` was given: grant_type, access_token, id_token, refresh_token.
+    pub fn issued(&self) -> Vec<Issued> {
+        let log = self.peer.log();
+        let lines = log.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("issued ")?).ok());
+        lines.map(|line: Value| Issued::of(&line)).collect()
+    }
+
+    /// Revokes a token of the client `cli` (RFC 7009), as somebody does who has it.
+    pub fn revoke(&self, token: &str) {
+        let url = format!("{}/token/revocation", self.issuer);
+        let answer = Request::new("POST", &url).form(&[("client_id", "cli"), ("token", token)]).send();
+        assert_eq!(answer.status, 200, "the OpenID Provider does not revoke: {}", answer.body);
+    }
+
+    /// Says whether a token is alive, by introspection (RFC 7662).
+    pub fn is_active(&self, token: &str) -> bool {
+        let authorization = format!("Basic {}", base64(format!("ci:{}", self.secret).as_bytes()));
+        let request = Request::new("POST", &format!("{}/token/introspection", self.issuer));
+        let answer = request.header("Authorization", &authorization).form(&[("token", token)]).send();
+        assert_eq!(answer.status, 200, "the OpenID Provider does not say: {}", answer.body);
+        answer.json()["active"] == true
+    }
+
+    /// Uses a refresh token as the client `cli`.
+    pub fn refresh(&self, token: &str) -> Answer {
+        let fields = [("grant_type", "refresh_token"), ("client_id", "cli"), ("refresh_token", token)];
+        Request::new("POST", &self.token_endpoint()).form(&fields).send()
+    }
+
+    /// Lists the requests for revocation by anybody, those of [`OpenIdProvider::revoke`] included.
+    pub fn revocations(&self) -> Vec<Value> {
+        let log = self.peer.log();
+        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines.filter(|line| line["endpoint"] == "/token/revocation").collect()
     }
 
     /// Lists the requests to the token endpoint, those for the kit's own tokens left out: client, authentication,

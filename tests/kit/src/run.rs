@@ -23,6 +23,7 @@ pub struct Run<'home> {
     environment: Vec<(OsString, Option<OsString>)>,
     directory: Option<PathBuf>,
     input: Option<Vec<u8>>,
+    is_asked: bool,
     deadline: Duration,
     is_answer: bool,
     has_terminal: bool,
@@ -69,6 +70,8 @@ pub struct Running<'home> {
     start: Instant,
     stdout: Receiver<Vec<u8>>,
     stderr: Receiver<Vec<u8>>,
+    /// What was read already of stdout and of stderr.
+    shown: [Vec<u8>; 2],
     is_over: bool,
 }
 
@@ -82,6 +85,7 @@ impl<'home> Run<'home> {
             environment: Vec::new(),
             directory: None,
             input: None,
+            is_asked: false,
             deadline,
             is_answer: false,
             has_terminal: false,
@@ -127,6 +131,13 @@ impl<'home> Run<'home> {
     #[must_use]
     pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = Some(input.into());
+        self
+    }
+
+    /// Keeps its stdin open for what is typed while it runs, by [`Running::type_line`].
+    #[must_use]
+    pub fn typed(mut self) -> Self {
+        self.is_asked = true;
         self
     }
 
@@ -181,18 +192,21 @@ impl<'home> Run<'home> {
             };
         }
         command.current_dir(self.directory.clone().unwrap_or_else(|| self.home.path()));
-        command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let is_piped = self.input.is_some() || self.is_asked;
+        command.stdin(if is_piped { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let start = Instant::now();
         let mut child =
             command.spawn().unwrap_or_else(|error| panic!("{} does not start: {error}", self.program.display()));
-        if let (Some(input), Some(mut stdin)) = (self.input.clone(), child.stdin.take()) {
+        if let Some(input) = self.input.clone()
+            && let Some(mut stdin) = child.stdin.take()
+        {
             // A program that does not read its stdin is free to; the write then fails, which is no matter here.
             thread::spawn(move || stdin.write_all(&input));
         }
         let stdout = collect(child.stdout.take().expect("its stdout"));
         let stderr = collect(child.stderr.take().expect("its stderr"));
-        Running { run: self, child, start, stdout, stderr, is_over: false }
+        Running { run: self, child, start, stdout, stderr, shown: Default::default(), is_over: false }
     }
 }
 
@@ -202,14 +216,42 @@ impl Running<'_> {
         self.child.id()
     }
 
+    /// Waits until something can be found in what it prints, on stdout or stderr; a program that ends without it, or is
+    /// not that far after half a minute, is a failure.
+    #[track_caller]
+    pub fn shows<T>(&mut self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+        let start = Instant::now();
+        loop {
+            self.look();
+            let has_ended = self.child.try_wait().expect("a child to wait for").is_some();
+            // What it printed before it ended may still be on its way through the pipes.
+            thread::sleep(Duration::from_millis(if has_ended { 200 } else { 5 }));
+            self.shown[0].extend(self.stdout.try_iter().flatten());
+            self.shown[1].extend(self.stderr.try_iter().flatten());
+            let text = self.shown.each_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+            if let Some(found) = text.iter().find_map(|text| find(text)) {
+                return found;
+            }
+            let is_late = start.elapsed() > Duration::from_secs(30);
+            assert!(!is_late && !has_ended, "it does not show {what}: {}", text.join(""));
+        }
+    }
+
+    /// Types a line into its stdin; only after [`Run::typed`].
+    pub fn type_line(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().expect("a stdin that was kept open");
+        stdin.write_all(format!("{line}\n").as_bytes()).expect("the program reads its stdin");
+    }
+
     /// Waits for its end and gives what it did.
     pub fn output(mut self) -> Output {
         let (status, timed_out) = self.wait();
         self.is_over = true;
         let took = self.start.elapsed();
         // What it printed is there at once, unless a process it left behind holds the pipe.
-        let (stdout, held_out) = received(&self.stdout);
-        let (stderr, held_err) = received(&self.stderr);
+        let [shown_out, shown_err] = std::mem::take(&mut self.shown);
+        let (stdout, held_out) = received(shown_out, &self.stdout);
+        let (stderr, held_err) = received(shown_err, &self.stderr);
         self.run.home.record(Recording {
             program: format!("{} ({})", self.run.program.display(), self.pid()),
             stdout: stdout.clone(),
@@ -286,10 +328,9 @@ fn collect(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Gives what was read, and whether the pipe is still open a second after its program ended.
-fn received(pipe: &Receiver<Vec<u8>>) -> (Vec<u8>, bool) {
+/// Gives what was read before and since, and whether the pipe is still open a second after its program ended.
+fn received(mut bytes: Vec<u8>, pipe: &Receiver<Vec<u8>>) -> (Vec<u8>, bool) {
     use std::sync::mpsc::RecvTimeoutError;
-    let mut bytes = Vec::new();
     loop {
         match pipe.recv_timeout(Duration::from_secs(1)) {
             Ok(piece) => bytes.extend(piece),

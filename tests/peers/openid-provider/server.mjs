@@ -5,7 +5,11 @@
 //   CI_JWT_PUBLIC_KEY           PEM file with the P-256 public key of the client `ci-jwt` (private_key_jwt)
 //   MINT_SECRET                 secret of the client `mint`, by which the test kit has tokens made for any subject
 //   TTL                         life in seconds of what the other clients get; 300 if not set
-// Goes out: one line `ready <issuer>`, then one JSON line for each request to the token endpoint, without its secrets.
+//   REFUSES                     names of what this issuer does not have, separated by commas: `revocation`, `device`
+//   ISSUER_PATH                 path of the issuer below its host, beginning with a slash; none if not set
+// Goes out: one line `ready <issuer>`, one JSON line for each request to the token endpoint and to those for revocation and
+// introspection, without its secrets, and one line `issued <JSON>` with the tokens that the client `cli` was given: the test
+// looks for them where they must not be.
 // May not touch: anything but loopback. Keys live in memory and are new at each start.
 import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';
@@ -15,6 +19,8 @@ import { exportJWK, generateKeyPair } from 'jose';
 import { TOKEN_EXCHANGE, tokenExchange } from './token-exchange.mjs';
 
 const lifetime = Number(process.env.TTL ?? 300);
+const path = process.env.ISSUER_PATH ?? '';
+const refuses = new Set((process.env.REFUSES ?? '').split(','));
 const say = (line) => process.stdout.write(`${line}\n`);
 
 const signing = await generateKeyPair('ES256', { extractable: true });
@@ -41,9 +47,11 @@ function clients(env) {
   const list = [
     {
       client_id: 'cli',
+      client_name: 'credmint',
       token_endpoint_auth_method: 'none',
       application_type: 'native',
-      redirect_uris: ['http://127.0.0.1/callback'],
+      // Any port of a loopback host will do (RFC 8252 section 7.3).
+      redirect_uris: ['127.0.0.1', '[::1]', 'localhost'].map((host) => `http://${host}/callback`),
       response_types: ['code'],
       grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code', TOKEN_EXCHANGE],
       id_token_signed_response_alg: 'ES256',
@@ -93,6 +101,8 @@ function configuration() {
     clients: clients(process.env),
     scopes: ['openid', 'offline_access', 'email', 'registry'],
     claims: { openid: ['sub'], email: ['email'] },
+    // The claims of a scope are in the ID token itself, as most issuers have it.
+    conformIdTokenClaims: false,
     findAccount: (ctx, id) => ({ accountId: id, claims: async () => ({ sub: id, email: `${id}@corp.example`, groups: ['infra'] }) }),
     pkce: { required: () => true },
     cookies: { keys: ['for tests on loopback only'] },
@@ -111,9 +121,9 @@ function configuration() {
     features: {
       clientCredentials: { enabled: true },
       devInteractions: { enabled: true },
-      deviceFlow: { enabled: true },
+      deviceFlow: { enabled: !refuses.has('device') },
       introspection: { enabled: true },
-      revocation: { enabled: true },
+      revocation: { enabled: !refuses.has('revocation') },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => 'urn:credmint:test',
@@ -131,23 +141,33 @@ function authentication(ctx) {
   return ctx.oidc?.body?.client_secret ? 'client_secret_post' : 'none';
 }
 
+const RECORDED = ['/token', '/token/revocation', '/token/introspection'];
+
 async function record(ctx, next) {
   await next();
-  if (ctx.method !== 'POST' || ctx.path !== '/token') return;
-  const { grant_type, audience, resource, scope, actor_token } = ctx.oidc?.body ?? {};
+  if (ctx.method !== 'POST' || !RECORDED.includes(ctx.path)) return;
+  const { grant_type, audience, resource, scope, actor_token, token_type_hint } = ctx.oidc?.body ?? {};
   const { clientId: client } = ctx.oidc?.client ?? {};
-  const { status } = ctx;
-  const error = ctx.body?.error;
-  say(JSON.stringify({ client, authentication: authentication(ctx), grant_type, audience, resource, scope, actor: Boolean(actor_token), status, error }));
+  const { path: endpoint, status } = ctx;
+  const { error, access_token, id_token, refresh_token } = ctx.body ?? {};
+  const who = { client, authentication: authentication(ctx) };
+  say(JSON.stringify({ endpoint, ...who, grant_type, audience, resource, scope, token_type_hint, actor: Boolean(actor_token), status, error }));
+  if (client === 'cli' && access_token) say(`issued ${JSON.stringify({ grant_type, access_token, id_token, refresh_token })}`);
 }
 
 const server = createServer();
 server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => {
-  const issuer = `http://127.0.0.1:${server.address().port}`;
+  const issuer = `http://127.0.0.1:${server.address().port}${path}`;
   const provider = new Provider(issuer, configuration());
   tokenExchange(provider, { issuer, lifetime, ...signing, kid: 'es' });
   provider.use(record);
   provider.on('server_error', (ctx, error) => console.error('server_error', error));
-  server.on('request', provider.callback());
+  const answer = provider.callback();
+  server.on('request', (request, response) => {
+    if (!request.url.startsWith(path)) return response.writeHead(404).end();
+    request.originalUrl = request.url;
+    request.url = request.url.slice(path.length) || '/';
+    return answer(request, response);
+  });
   say(`ready ${issuer}`);
 });

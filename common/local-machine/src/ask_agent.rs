@@ -5,7 +5,9 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{Answer, Ask, AskError, FrameError, Request, VERSION, converse};
+use credmint_agent_protocol::{
+    Answer, Ask, AskError, FrameError, Login, Pasted, Reply, Request, VERSION, attend, converse,
+};
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
 
 use crate::socket::{ConnectError, Connection, connect};
@@ -57,6 +59,25 @@ pub fn ask_running(ask: Ask, deadline: Deadline) -> Result<Option<Answer>, AskAg
         outcome => outcome?,
     };
     Ok(Some(put(&mut connection, &mut Request { version: VERSION, ask }, deadline)?))
+}
+
+/// Begins a sign-in and stays with it to its end; starts an agent where none runs.
+///
+/// What the person has to do is given to `told`. The agent has the deadline of the sign-in; `patience` bounds a silent agent.
+///
+/// # Errors
+/// [`AskAgentError`]; a failure that the agent reports is an answer.
+pub fn attend_sign_in(
+    login: Login,
+    deadline: Deadline,
+    patience: Deadline,
+    told: &mut dyn FnMut(&Reply) -> Option<Pasted>,
+) -> Result<Answer, AskAgentError> {
+    let mut request = Request { version: VERSION, ask: Ask::Login(login) };
+    request.ask.fill_in(settings_files::caller_settings(), settings_files::caller_usual_settings(), 0);
+    let mut connection = reach(deadline)?;
+    connection.wait_until(patience);
+    Ok(attend(&mut connection, &request, &supply::supply, told)?)
 }
 
 fn reach(deadline: Deadline) -> Result<Connection, AskAgentError> {

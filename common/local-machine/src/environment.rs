@@ -36,6 +36,24 @@ pub const LOCALAPPDATA: &str = "LOCALAPPDATA";
 pub const USERNAME: &str = "USERNAME";
 /// Windows: where the system is; without it sockets do not open.
 pub const SYSTEM_ROOT: &str = "SystemRoot";
+/// The person's browser: commands, the first that can be started is taken.
+pub const BROWSER: &str = "BROWSER";
+/// X11: there is a display.
+pub const DISPLAY: &str = "DISPLAY";
+/// Wayland: there is a display.
+pub const WAYLAND_DISPLAY: &str = "WAYLAND_DISPLAY";
+/// Set over ssh.
+pub const SSH_CONNECTION: &str = "SSH_CONNECTION";
+/// Set over ssh.
+pub const SSH_CLIENT: &str = "SSH_CLIENT";
+/// Set over ssh with a terminal.
+pub const SSH_TTY: &str = "SSH_TTY";
+/// Set by container managers (systemd's convention).
+pub const CONTAINER: &str = "container";
+/// Set in each container of Kubernetes.
+pub const KUBERNETES_SERVICE_HOST: &str = "KUBERNETES_SERVICE_HOST";
+/// Set in Windows' Linux subsystem, where the browser is Windows' one.
+pub const WSL_DISTRO_NAME: &str = "WSL_DISTRO_NAME";
 
 /// What an agent gets of our environment; no token, no proxy, no trust store of the caller's is among it.
 pub(crate) const FOR_THE_AGENT: &[&str] = &[

@@ -11,7 +11,9 @@ mod settings_files;
 mod socket;
 mod supply;
 
+pub mod browser;
 pub mod clock;
+pub mod desktop;
 pub mod environment;
 pub mod files;
 pub mod hardening;
@@ -24,7 +26,7 @@ pub mod streams;
 pub mod terminal;
 
 pub use agent_program::find as find_agent;
-pub use ask_agent::{AskAgentError, ask_agent, ask_running};
+pub use ask_agent::{AskAgentError, ask_agent, ask_running, attend_sign_in};
 #[cfg(unix)]
 pub use detach::{detach, leave_working_directory};
 pub use last_failure::LastFailure;

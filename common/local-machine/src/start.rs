@@ -100,13 +100,13 @@ fn spawn(mut command: Command, program: &Path) -> Result<Child, StartError> {
 
 /// Marks what the caller's shell left open (`flock 9`, `exec 3>log`) as close-on-exec; our own is so already.
 #[cfg(unix)]
-fn leave_descriptors_behind() {
+pub(crate) fn leave_descriptors_behind() {
     close_fds::set_fds_cloexec(3, &[]);
 }
 
 /// What is started inherits every handle with that mark: Terraform would wait for the end of its pipes.
 #[cfg(windows)]
-fn leave_descriptors_behind() {
+pub(crate) fn leave_descriptors_behind() {
     credmint_windows_handles::keep_standard_streams();
 }
 

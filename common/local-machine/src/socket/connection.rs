@@ -36,6 +36,11 @@ impl Connection {
         Ok(Self { incoming, outgoing: Some(outgoing), deadline })
     }
 
+    /// Sets another deadline: some conversations wait for a person.
+    pub fn wait_until(&mut self, deadline: Deadline) {
+        self.deadline = deadline;
+    }
+
     fn outgoing(&self) -> BorrowedFd<'_> {
         self.outgoing.as_ref().unwrap_or(&self.incoming).as_fd()
     }

@@ -99,6 +99,11 @@ impl Connection {
         Ok(Self::over(stdout, stdin, deadline))
     }
 
+    /// Sets another deadline: some conversations wait for a person.
+    pub fn wait_until(&mut self, deadline: Deadline) {
+        self.deadline = deadline;
+    }
+
     fn over(incoming: impl Read + Send + 'static, outgoing: impl Write + Send + 'static, deadline: Deadline) -> Self {
         let rest = Zeroizing::new(Vec::new());
         Self { incoming: read_aside(incoming), rest, outgoing: Box::new(outgoing), deadline }

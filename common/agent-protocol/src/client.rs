@@ -55,6 +55,7 @@ pub fn converse(
 }
 
 /// Asks and attends a sign-in to its end: what the person has to do is given to `told`, which may answer with an address.
+/// An error of `told` ends the conversation.
 ///
 /// # Errors
 /// As [`ask`].
@@ -62,11 +63,11 @@ pub fn attend(
     stream: &mut dyn Stream,
     request: &Request,
     supply: &dyn Fn(&Need) -> Supply,
-    told: &mut dyn FnMut(&Reply) -> Option<Pasted>,
+    told: &mut dyn FnMut(&Reply) -> io::Result<Option<Pasted>>,
 ) -> Result<Answer, AskError> {
     let mut reply = converse(stream, request, supply)?;
     while reply.is_progress() {
-        if let Some(pasted) = told(&reply) {
+        if let Some(pasted) = told(&reply)? {
             send(stream, &Frame::encode(&pasted)?)?;
         }
         reply = receive(stream)?;

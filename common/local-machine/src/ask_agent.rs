@@ -63,7 +63,8 @@ pub fn ask_running(ask: Ask, deadline: Deadline) -> Result<Option<Answer>, AskAg
 
 /// Begins a sign-in and stays with it to its end; starts an agent where none runs.
 ///
-/// What the person has to do is given to `told`. The agent has the deadline of the sign-in; `patience` bounds a silent agent.
+/// What the person has to do is given to `told`. Its error ends the sign-in. The agent has the
+/// deadline of the sign-in; `patience` bounds a silent agent.
 ///
 /// # Errors
 /// [`AskAgentError`]; a failure that the agent reports is an answer.
@@ -71,7 +72,7 @@ pub fn attend_sign_in(
     login: Login,
     deadline: Deadline,
     patience: Deadline,
-    told: &mut dyn FnMut(&Reply) -> Option<Pasted>,
+    told: &mut dyn FnMut(&Reply) -> io::Result<Option<Pasted>>,
 ) -> Result<Answer, AskAgentError> {
     let mut request = Request { version: VERSION, ask: Ask::Login(login) };
     request.ask.fill_in(settings_files::caller_settings(), settings_files::caller_usual_settings(), 0);

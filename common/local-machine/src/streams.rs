@@ -31,6 +31,24 @@ pub fn read_stdin(limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     Ok(Some(bytes))
 }
 
+/// Reads one line of standard input, without its end; `None` at the end of the input or beyond the bound.
+///
+/// # Errors
+/// What the system says.
+pub fn read_line(limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+    let mut line = Zeroizing::new(Vec::with_capacity(limit));
+    let mut byte = Zeroizing::new([0]);
+    while line.len() < limit {
+        match read(&mut *byte)? {
+            0 if line.is_empty() => return Ok(None),
+            0 => return Ok(Some(line)),
+            _ if *byte == [b'\n'] => return Ok(Some(line)),
+            _ => line.extend_from_slice(&*byte),
+        }
+    }
+    Ok(None)
+}
+
 /// Writes an answer to standard output, whole.
 ///
 /// # Errors

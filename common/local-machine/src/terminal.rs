@@ -1,11 +1,21 @@
 //! One line to the person, when the program that called us hides what we say on standard error.
 //! A line comes in and appears on the controlling terminal, if there is one and standard error is not it.
-//! Never waits, never stops the process, reads nothing.
+//! Never waits, never stops the process, reads nothing but its size.
 
 /// Says one line to the controlling terminal; does nothing where there is none.
 pub fn say(line: &str) {
     let line = format!("{}\n", credmint_vocabulary::printable(line, 1200));
     show(line.as_bytes());
+}
+
+/// Gives the columns and lines of the terminal on standard error; `None` where there is none or nobody knows.
+#[must_use]
+pub fn size() -> Option<(u16, u16)> {
+    #[cfg(unix)]
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr()).ok().map(|size| (size.ws_col, size.ws_row));
+    #[cfg(windows)]
+    let size = std::io::IsTerminal::is_terminal(&std::io::stderr()).then_some((80, 50));
+    size.filter(|(columns, _)| *columns > 0)
 }
 
 #[cfg(unix)]

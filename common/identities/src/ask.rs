@@ -9,6 +9,7 @@ use credmint_settings::Identity;
 use credmint_vocabulary::{Deadline, FailureKind, Secret, Timestamp};
 
 use crate::caller::Caller;
+use crate::sign_in::SignInError;
 use crate::source::SourceError;
 use crate::subject_token::{SubjectToken, SubjectTokenError};
 use crate::token_endpoint::TokenEndpointError;
@@ -40,13 +41,38 @@ pub enum IdentityError {
     /// The authorization server gave none.
     #[error(transparent)]
     TokenEndpoint(#[from] TokenEndpointError),
+    /// Nobody is signed in.
+    #[error("nobody is signed in{}", named(" as ", name))]
+    SignedOut {
+        /// Name of the identity in the settings; empty when it is not known here.
+        name: String,
+    },
+    /// Somebody was signed in, and the issuer has ended it.
+    #[error("the sign-in{} is over: {why}", named(" of ", name))]
+    SessionOver {
+        /// Name of the identity in the settings.
+        name: String,
+        /// What the issuer said, for people.
+        why: String,
+    },
+    /// The session could not be renewed now.
+    #[error(transparent)]
+    SignIn(#[from] SignInError),
+}
+
+/// Names an identity in a sentence, if it has a name.
+fn named(before: &str, name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!("{before}`{name}`") }
 }
 
 impl IdentityError {
     /// Says how long the server behind the identity wants to be left alone, if it said so.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
-        if let Self::TokenEndpoint(error) = self { error.retry_after() } else { None }
+        match self {
+            Self::TokenEndpoint(error) | Self::SignIn(SignInError::Endpoint(error)) => error.retry_after(),
+            _ => None,
+        }
     }
 
     /// Says whose turn it is.
@@ -54,8 +80,9 @@ impl IdentityError {
     pub fn kind(&self) -> FailureKind {
         match self {
             Self::Source(error) => error.kind(),
-            Self::Token { .. } | Self::WrongAudience { .. } => FailureKind::Refused,
             Self::TokenEndpoint(error) => error.kind(),
+            Self::SignIn(error) => error.kind(),
+            _ => FailureKind::Refused,
         }
     }
 
@@ -65,6 +92,10 @@ impl IdentityError {
         match self {
             Self::Source(error) => error.hint(),
             Self::TokenEndpoint(error) => error.hint(),
+            Self::SignIn(error) => error.hint(),
+            Self::SignedOut { name } | Self::SessionOver { name, .. } => {
+                Some(format!("credmint login {name}").trim_end().to_owned())
+            }
             Self::Token { place, .. } => Some(format!("look at {place}: it must hold the token and nothing else")),
             Self::WrongAudience { wanted, .. } => Some(format!("have the token issued for the audience {wanted}")),
         }
@@ -79,7 +110,7 @@ fn audiences(found: &[String]) -> String {
     }
 }
 
-/// Asks an identity; `None` when it has no answer and the next one of the route may be asked.
+/// Asks an identity; a person's session is the agent's to keep, so that here a person is always signed out. `None` when it has no answer and the next one of the route may be asked.
 ///
 /// # Errors
 /// [`IdentityError`] when there is an answer that cannot be used, or none where one was to be expected.
@@ -95,6 +126,7 @@ pub async fn ask(
         Identity::File { path } | Identity::Kubernetes { path, .. } => file::read(path, caller)?,
         Identity::Command(program) => command::run(program, deadline).await.map_err(SourceError::from)?,
         Identity::ClientCredentials(client) => client_credentials::ask(client, caller, https, now, deadline).await?,
+        Identity::Oidc(_) => return Err(IdentityError::SignedOut { name: String::new() }),
         _ => None,
     };
     let Some(found) = found else { return Ok(None) };

@@ -45,6 +45,14 @@ pub fn caller_reads(route: &Route<'_>) -> CallerReads {
     reads
 }
 
+/// Lists the environment variables and files that an identity reads from the caller.
+#[must_use]
+pub fn identity_reads(identity: &Identity) -> CallerReads {
+    let mut reads = CallerReads::default();
+    add_identity(&mut reads, identity);
+    reads
+}
+
 fn add_identity(reads: &mut CallerReads, identity: &Identity) {
     match identity {
         Identity::Env { variable } => {
@@ -54,6 +62,7 @@ fn add_identity(reads: &mut CallerReads, identity: &Identity) {
             reads.files.insert(path.clone());
         }
         Identity::ClientCredentials(client) => add_client(reads, &client.client),
+        Identity::Oidc(person) => add_client(reads, &person.client),
         _ => {}
     }
 }

@@ -46,6 +46,12 @@ pub enum OauthRefusal {
     Target,
     /// `access_denied`.
     Denied,
+    /// `authorization_pending` (RFC 8628 §3.5).
+    Pending,
+    /// `slow_down`.
+    SlowDown,
+    /// `expired_token`.
+    Expired,
     /// A word that we do not know, or none.
     Other,
 }
@@ -140,11 +146,14 @@ impl OauthRefusal {
             "invalid_scope" => Self::Scope,
             "invalid_target" => Self::Target,
             "access_denied" => Self::Denied,
+            "authorization_pending" => Self::Pending,
+            "slow_down" => Self::SlowDown,
+            "expired_token" => Self::Expired,
             _ => Self::Other,
         }
     }
 
-    fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Request => "it does not accept the request",
             Self::Client => "the client did not prove to be itself",
@@ -154,6 +163,9 @@ impl OauthRefusal {
             Self::Scope => "the scope is not to be had",
             Self::Target => "the audience or resource is not to be had",
             Self::Denied => "access is denied",
+            Self::Pending => "nobody has approved it yet",
+            Self::SlowDown => "it wants to be asked less often",
+            Self::Expired => "it was not approved in time",
             Self::Other => "it gave no reason that we know",
         }
     }

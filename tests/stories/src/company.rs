@@ -24,11 +24,22 @@ impl Company {
     /// Founds it: JWT login at OpenBao for tokens of the provider, a PKI role, a registry that trusts the PKI.
     #[must_use]
     pub fn found() -> Self {
-        let (provider, bao) = (OpenIdProvider::start(), OpenBao::start());
+        Self::found_with(OpenIdProvider::start())
+    }
+
+    /// Founds it with a provider that has been started already.
+    #[must_use]
+    pub fn found_with(provider: OpenIdProvider) -> Self {
+        let bao = OpenBao::start();
         let pki = bao.pki("pki");
         pki.role("registry-client", json!({ "max_ttl": "2h" }));
         bao.jwt_auth("jwt", provider.issuer());
+        // For jobs, whose tokens are for the audience `vault`, and for people, whose ID tokens are for their client.
         bao.jwt_role("jwt", "terraform", "vault", &[&pki.policy_for("registry-client")]);
+        bao.write(
+            "auth/jwt/role/terraform",
+            json!({ "role_type": "jwt", "user_claim": "sub", "bound_audiences": ["vault", "cli"] }),
+        );
         let registry = Registry::behind(Gate::ClientCertificate(pki.path())).start();
         Self { provider, bao, pki, registry }
     }

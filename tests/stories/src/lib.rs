@@ -3,6 +3,7 @@
 //! Peers are real; the kit starts and ends them. Nothing here decides whether a story succeeds.
 
 mod company;
+mod person;
 mod user;
 
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::path::Path;
 use credmint_test_kit::Terraform;
 
 pub use company::Company;
+pub use person::{AS_IT_IS, address, person};
 pub use user::User;
 
 /// The host of all stories.

@@ -1,0 +1,142 @@
+//! A day with a session: tokens that live for seconds are renewed silently, once for everybody who asks, and a refresh token
+//! that is over ends it at once.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use credmint_stories::{AS_IT_IS, User, person, terraform, token_host, wait_until};
+use credmint_test_kit::encoding::claims;
+use credmint_test_kit::{Gate, Links, OpenIdProvider, Registry, Terraform};
+
+/// Life of the tokens of these stories, in seconds.
+const LIFE: u32 = 20;
+
+/// Waits until so many seconds of a token's life remain; its end is told by the token itself.
+fn wait_for_remaining(token: &str, seconds: u64) {
+    let end = claims(token)["exp"].as_u64().expect("an end");
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    let left = Duration::from_secs(end).saturating_sub(now());
+    std::thread::sleep(left.saturating_sub(Duration::from_secs(seconds)));
+}
+
+fn plain(provider: &OpenIdProvider) -> String {
+    person(provider, "") + AS_IT_IS + &token_host("\"me\"", "as-it-is")
+}
+
+/// The statuses of all requests with a refresh token.
+fn refreshes(provider: &OpenIdProvider) -> Vec<u64> {
+    let asked = provider.requests().into_iter().filter(|request| request["grant_type"] == "refresh_token");
+    asked.filter_map(|request| request["status"].as_u64()).collect()
+}
+
+#[test]
+fn six_inits_at_the_moment_of_refresh_share_one_rotation() {
+    let Some(terraform) = terraform() else { return };
+    let (provider, mut user) = (OpenIdProvider::start_with_ttl(LIFE), User::move_in());
+    let registry = Registry::behind(Gate::AnyBearer).links(Links::Address).start();
+    user.use_helper("credmint", &[], &registry);
+    user.settings(&plain(&provider));
+
+    // 1. Signed in, and used once.
+    user.signs_in(&provider, "alice");
+    let first = user.got("token");
+    assert_eq!(claims(&first)["sub"], "alice");
+    // 2. The token is about to end when six runs begin.
+    let works: Vec<_> = (0..6).map(|n| Terraform::write_configuration(&user.home, &format!("work{n}"))).collect();
+    wait_for_remaining(&first, 4);
+    let init = ["init", "-input=false", "-no-color"];
+    let runs: Vec<_> = works.iter().map(|work| terraform.run(&user.home, work, &init).start()).collect();
+    for output in runs.into_iter().map(|run| run.output()) {
+        output.success();
+    }
+    // 3. Every refresh token was used once: a second use would have ended the whole family (RFC 9700 section 4.14).
+    let refreshed = refreshes(&provider);
+    assert!(!refreshed.is_empty() && refreshed.iter().all(|status| *status == 200), "{refreshed:?}");
+    let lives = provider.issued().len() - 1;
+    assert_eq!(refreshed.len(), lives);
+    // 4. No run presented a token that was over, and the session goes on.
+    let requests = registry.requests();
+    let api: Vec<_> = requests.iter().filter(|request| request.path.starts_with("/v1/")).collect();
+    assert!(api.len() >= 24 && api.iter().all(|request| !request.authorization.ends_with(&first)), "{}", api.len());
+    user.watch_issued(&provider);
+    assert_ne!(user.got("token"), first);
+    assert_eq!(user.sessions().len(), 1);
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn gets_at_the_moment_of_refresh_ask_the_issuer_once() {
+    let (provider, mut user) = (OpenIdProvider::start_with_ttl(LIFE), User::move_in());
+    user.settings(&plain(&provider));
+    user.signs_in(&provider, "alice");
+    let first = user.got("token");
+
+    // 1. Six helpers at once, when the token has less than the least life.
+    wait_for_remaining(&first, 4);
+    let before = refreshes(&provider).len();
+    let gets: Vec<_> = (0..6).map(|_| user.get().start()).collect();
+    let tokens: Vec<_> = gets.into_iter().map(|get| get.output().success().json()["token"].clone()).collect();
+    // 2. All get the same new token; at most one refresh was made for it.
+    user.watch_issued(&provider);
+    assert!(tokens.iter().all(|token| *token == tokens[0] && *token != first.as_str()));
+    assert!(refreshes(&provider).len() <= before + 1, "{:?}", refreshes(&provider));
+    assert_eq!(provider.issued().len(), refreshes(&provider).len() + 1);
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_refresh_token_that_was_revoked_ends_the_session_within_a_second() {
+    let (provider, mut user) = (OpenIdProvider::start_with_ttl(LIFE), User::move_in());
+    user.settings(&plain(&provider));
+    user.signs_in(&provider, "alice");
+    let first = user.got("token");
+
+    // 1. Somebody ends the session at the issuer; the agent notices when it has to refresh.
+    let refresh = provider.issued().pop().expect("what was issued").refresh_token;
+    provider.revoke(&refresh);
+    wait_for_remaining(&first, 0);
+    let output = user.get().output();
+    assert_eq!((output.code, output.stdout.as_str()), (Some(77), ""), "{}", output.stderr);
+    assert!(output.stderr.contains("hint: credmint login me"), "{}", output.stderr);
+    assert!(output.took < Duration::from_secs(2), "{:?}", output.took);
+    // 2. Terminal: the issuer is not asked again with what it refused.
+    let asked = provider.requests().len();
+    for _ in 0..3 {
+        let output = user.get().output();
+        assert_eq!(output.code, Some(77), "{}", output.stderr);
+        assert!(output.took < Duration::from_secs(1), "{:?}", output.took);
+    }
+    assert_eq!(provider.requests().len(), asked);
+    let sessions = user.sessions();
+    assert!(sessions.iter().all(|session| session["over"] == true), "{sessions:?}");
+    assert_eq!(user.home.run("credmint").args(["needs-login", "me"]).output().code, Some(0));
+    // 3. What the session had is in no memory any more.
+    let agent = user.home.agent().pid;
+    if credmint_test_kit::memory::is_readable(agent) {
+        user.canary.memory_lacks(agent, "refresh token 0");
+        user.canary.memory_lacks(agent, "ID token 0");
+    }
+    // 4. A new sign-in makes everything work again, at once.
+    user.signs_in(&provider, "alice");
+    assert_ne!(user.got("token"), first);
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn an_issuer_that_is_away_for_a_moment_does_not_end_the_session() {
+    let (provider, mut user) = (OpenIdProvider::start_with_ttl(LIFE), User::move_in());
+    user.settings(&plain(&provider));
+    user.signs_in(&provider, "alice");
+    let first = user.got("token");
+
+    // 1. The issuer takes connections and answers none while the token is to be refreshed: the old one is still good.
+    credmint_test_kit::processes::signal(provider.pid(), rustix::process::Signal::STOP);
+    wait_for_remaining(&first, 5);
+    let kept = user.get().deadline(Duration::from_secs(30)).output();
+    credmint_test_kit::processes::signal(provider.pid(), rustix::process::Signal::CONT);
+    assert!(kept.code == Some(0) || kept.stderr.contains("hint: "), "{}", kept.stderr);
+    // 2. It comes back, and so does the session.
+    wait_until("the session goes on", || user.get().output().code == Some(0));
+    user.watch_issued(&provider);
+    assert!(refreshes(&provider).iter().all(|status| *status == 200), "{:?}", refreshes(&provider));
+    user.canary.check(&user.home);
+}

@@ -31,6 +31,7 @@
 pub mod browser;
 pub mod canary;
 pub mod certificates;
+pub mod chromium;
 pub mod encoding;
 pub mod home;
 pub mod http;
@@ -48,6 +49,7 @@ pub mod terraform;
 pub use browser::Browser;
 pub use canary::Canary;
 pub use certificates::Authority;
+pub use chromium::Chromium;
 pub use home::Home;
 pub use openbao::OpenBao;
 pub use openid_provider::OpenIdProvider;

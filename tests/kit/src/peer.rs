@@ -31,7 +31,7 @@ pub fn installed(path: &str) -> PathBuf {
 }
 
 /// Cargo tells a test at run time where its package lies; what was so when the kit was compiled may be another checkout.
-fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let above = Path::new(&package).ancestors().find(|path| path.join("tests/peers/setup").is_file());
     above.expect("a repository with tests/peers/setup").to_owned()

@@ -11,7 +11,7 @@
 use credmint_test_kit::browser::{parameter, query};
 use credmint_test_kit::encoding::claims;
 use credmint_test_kit::http::Request;
-use credmint_test_kit::{Browser, OpenIdProvider};
+use credmint_test_kit::{Browser, Chromium, Home, OpenIdProvider};
 
 /// The example of RFC 7636 appendix B.
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -87,4 +87,18 @@ fn a_device_is_approved_or_refused_by_a_second_client() {
         let answer = Request::new("POST", &provider.token_endpoint()).form(&fields).send().json();
         assert_eq!(answer["error"].as_str(), outcome, "{}", answer["error_description"]);
     }
+}
+
+#[test]
+fn a_real_browser_signs_in_too() {
+    let Some(mut chromium) = Chromium::prepare() else { return };
+    let provider = OpenIdProvider::start();
+    let home = Home::new();
+    let opener = home.run(chromium.program()).arg(authorization(&provider)).start();
+    chromium.fill("login", "alice");
+    chromium.fill("password", "any will do");
+    chromium.press("[type=submit]");
+    chromium.wait_for("document.body.innerText.includes('email')");
+    drop(chromium);
+    drop(opener);
 }

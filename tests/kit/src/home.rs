@@ -102,6 +102,11 @@ impl Home {
         file
     }
 
+    /// Reads a file below HOME that a program may have written; empty while it is not there.
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path().join(path)).unwrap_or_default()
+    }
+
     /// Writes the settings file of credmint where it is looked for without XDG_CONFIG_HOME.
     pub fn write_settings(&self, contents: &str) -> PathBuf {
         self.write(".config/credmint/config.toml", contents)

@@ -5,10 +5,11 @@
 
 use std::fs;
 use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::encoding::base64;
+use crate::encoding::{base64, claims};
 use crate::http::{Answer, Request};
 use crate::peer::{self, Peer};
 use crate::{certificates, random};
@@ -179,6 +180,12 @@ impl OpenIdProvider {
         lines.filter(|line| line["grant_type"].is_string() && line["client"] != "mint").collect()
     }
 
+    /// Lists the statuses of all requests with a refresh token.
+    pub fn refreshes(&self) -> Vec<u64> {
+        let asked = self.requests().into_iter().filter(|request| request["grant_type"] == "refresh_token");
+        asked.filter_map(|request| request["status"].as_u64()).collect()
+    }
+
     /// Gives its process id.
     pub fn pid(&self) -> u32 {
         self.peer.pid()
@@ -188,4 +195,12 @@ impl OpenIdProvider {
     pub fn stop(&mut self) {
         self.peer.stop();
     }
+}
+
+/// Waits until so many seconds of a token's life remain. Its end stands in the token: an issuer's clock cannot be set.
+pub fn wait_for_remaining(token: &str, seconds: u64) {
+    let end = claims(token)["exp"].as_u64().expect("an end");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    let left = Duration::from_secs(end).saturating_sub(now);
+    std::thread::sleep(left.saturating_sub(Duration::from_secs(seconds)));
 }

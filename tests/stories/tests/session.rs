@@ -1,31 +1,18 @@
 //! A day with a session: tokens that live for seconds are renewed silently, once for everybody who asks, and a refresh token
 //! that is over ends it at once.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use credmint_stories::{AS_IT_IS, User, person, terraform, token_host, wait_until};
 use credmint_test_kit::encoding::claims;
+use credmint_test_kit::openid_provider::wait_for_remaining;
 use credmint_test_kit::{Gate, Links, OpenIdProvider, Registry, Terraform};
 
 /// Life of the tokens of these stories, in seconds.
 const LIFE: u32 = 20;
 
-/// Waits until so many seconds of a token's life remain; its end is told by the token itself.
-fn wait_for_remaining(token: &str, seconds: u64) {
-    let end = claims(token)["exp"].as_u64().expect("an end");
-    let now = || SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
-    let left = Duration::from_secs(end).saturating_sub(now());
-    std::thread::sleep(left.saturating_sub(Duration::from_secs(seconds)));
-}
-
 fn plain(provider: &OpenIdProvider) -> String {
     person(provider, "") + AS_IT_IS + &token_host("\"me\"", "as-it-is")
-}
-
-/// The statuses of all requests with a refresh token.
-fn refreshes(provider: &OpenIdProvider) -> Vec<u64> {
-    let asked = provider.requests().into_iter().filter(|request| request["grant_type"] == "refresh_token");
-    asked.filter_map(|request| request["status"].as_u64()).collect()
 }
 
 #[test]
@@ -49,7 +36,7 @@ fn six_inits_at_the_moment_of_refresh_share_one_rotation() {
         output.success();
     }
     // 3. Every refresh token was used once: a second use would have ended the whole family (RFC 9700 section 4.14).
-    let refreshed = refreshes(&provider);
+    let refreshed = provider.refreshes();
     assert!(!refreshed.is_empty() && refreshed.iter().all(|status| *status == 200), "{refreshed:?}");
     let lives = provider.issued().len() - 1;
     assert_eq!(refreshed.len(), lives);
@@ -72,14 +59,14 @@ fn gets_at_the_moment_of_refresh_ask_the_issuer_once() {
 
     // 1. Six helpers at once, when the token has less than the least life.
     wait_for_remaining(&first, 4);
-    let before = refreshes(&provider).len();
+    let before = provider.refreshes().len();
     let gets: Vec<_> = (0..6).map(|_| user.get().start()).collect();
     let tokens: Vec<_> = gets.into_iter().map(|get| get.output().success().json()["token"].clone()).collect();
     // 2. All get the same new token; at most one refresh was made for it.
     user.watch_issued(&provider);
     assert!(tokens.iter().all(|token| *token == tokens[0] && *token != first.as_str()));
-    assert!(refreshes(&provider).len() <= before + 1, "{:?}", refreshes(&provider));
-    assert_eq!(provider.issued().len(), refreshes(&provider).len() + 1);
+    assert!(provider.refreshes().len() <= before + 1, "{:?}", provider.refreshes());
+    assert_eq!(provider.issued().len(), provider.refreshes().len() + 1);
     user.canary.check(&user.home);
 }
 
@@ -137,6 +124,6 @@ fn an_issuer_that_is_away_for_a_moment_does_not_end_the_session() {
     // 2. It comes back, and so does the session.
     wait_until("the session goes on", || user.get().output().code == Some(0));
     user.watch_issued(&provider);
-    assert!(refreshes(&provider).iter().all(|status| *status == 200), "{:?}", refreshes(&provider));
+    assert!(provider.refreshes().iter().all(|status| *status == 200), "{:?}", provider.refreshes());
     user.canary.check(&user.home);
 }

@@ -64,8 +64,7 @@ fn before_the_sign_in_a_get_says_how_to_and_opens_nothing() {
     // 3. `credmint login` opens it, with the address as one word, and says the address besides.
     let mut login = user.login(&[]);
     let url = address(&mut login, &provider);
-    wait_until("the browser is opened", || trace.exists());
-    wait_until("it gets the address", || std::fs::read_to_string(&trace).is_ok_and(|text| text.trim_end() == url));
+    wait_until("it gets the address", || user.home.read("opened").trim_end() == url);
     Browser::of("alice").sign_in(&url);
     login.output().success();
     user.watch_issued(&provider);

@@ -2,10 +2,13 @@
 //! A question comes in, the answer or a failure for people goes out.
 //! Starts an agent that stays only where the question makes no sense without one.
 
+use std::io;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{Answer, Ask, Got, ask as converse};
-use credmint_local_machine::{AskAgentError, SettingsFiles, ask_agent, ask_running, clock, environment, start, supply};
+use credmint_agent_protocol::{Answer, Ask, Got, Login, Logout, Pasted, Reply, ask as converse};
+use credmint_local_machine::{
+    AskAgentError, SettingsFiles, ask_agent, ask_running, attend_sign_in, clock, environment, start, supply,
+};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Timestamp};
 
 use crate::programs;
@@ -51,6 +54,23 @@ pub(crate) fn ask_or_once(ask: &dyn Fn() -> Ask) -> Result<Answer, Failure> {
 pub(crate) fn ask_or_start(ask: Ask) -> Result<Answer, Failure> {
     let answer = ask_agent(ask, deadline()).map_err(|error| failure(&error))?;
     answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
+}
+
+/// Lets somebody sign in, and gives the agent's last word; what they have to do is given to `told`.
+pub(crate) fn sign_in(
+    login: Login,
+    patience: Duration,
+    told: &mut dyn FnMut(&Reply) -> io::Result<Option<Pasted>>,
+) -> Result<Answer, Failure> {
+    let answer = attend_sign_in(login, deadline(), Deadline::after(Instant::now(), patience), told);
+    let answer = answer.map_err(|error| error.failure("the sign-in"))?;
+    answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
+}
+
+/// Lets somebody sign out; `None` when no agent runs. Issuers are asked on the way, so this takes longer.
+pub(crate) fn sign_out(logout: Logout) -> Result<Option<Answer>, Failure> {
+    let deadline = Deadline::after(Instant::now(), PATIENCE * 3);
+    answered(ask_running(Ask::Logout(logout), deadline).map_err(|error| error.failure("the sign-out"))?)
 }
 
 /// Reads the wall clock.

@@ -26,6 +26,7 @@ First steps:
   credmint demo                           see it work, in a throw-away home
   credmint setup registry.corp.example    let Terraform ask credmint for it
   credmint explain registry.corp.example  what would happen, without doing it
+  credmint login                          sign in, if the settings name a person
   credmint status                         what is kept, and what failed last
 
 Settings: the file that $CREDMINT_CONFIG names, else
@@ -45,6 +46,29 @@ pub(crate) enum Command {
     ///
     /// On a terminal it shows what changes and asks; elsewhere it shows and goes on.
     Setup(SetupArguments),
+    /// Sign in; until the session ends, nothing asks again.
+    ///
+    /// For identities of kind `oidc`. Opens the browser, or shows a code to approve on another device where no browser
+    /// would be seen (over ssh, in a container, without a display). The agent signs in and keeps the session in memory:
+    /// it ends with the agent. Ctrl-C at any point leaves nothing.
+    ///
+    /// Go on only with what you started yourself: nobody else should have sent you a link or a code.
+    Login(LoginArguments),
+    /// Sign out, here and at the issuer.
+    ///
+    /// Revokes the session at the issuer if that can be done (RFC 7009), drops it and every entry that was made from it,
+    /// and says what could not be revoked.
+    Logout(LogoutArguments),
+    /// Tell by the exit status whether somebody has to sign in.
+    ///
+    /// 0: a sign-in is needed; 1: signed in; others: failures. Prints nothing, asks nobody but a running agent. Without a
+    /// name it is about everybody whom the settings name. For shell prompts and scripts:
+    /// `credmint needs-login && credmint login`
+    NeedsLogin {
+        /// Name in the settings, for example me.
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
     /// Show the agent, what it keeps, and what failed last.
     ///
     /// Names, times and serial numbers; never a secret. An agent that is not running is no error: the next
@@ -102,6 +126,37 @@ impl SetupArguments {
         let host = host.as_str().to_owned();
         Self { host, upstream: None, tool: None, yes: false, dry_run: true, remove: false }
     }
+}
+
+/// `credmint login`.
+#[derive(Debug, Default, Args)]
+pub(crate) struct LoginArguments {
+    /// Name in the settings, for example me; not needed if there is one person only.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Show a code, to be approved on any device.
+    #[arg(long, conflicts_with_all = ["paste", "no_browser"])]
+    pub(crate) device: bool,
+    /// Paste the address that a browser elsewhere ended at, on standard input.
+    #[arg(long, conflicts_with = "no_browser")]
+    pub(crate) paste: bool,
+    /// Open no browser; the page is opened by hand, on this machine.
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// Print the session as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `credmint logout`.
+#[derive(Debug, Args)]
+pub(crate) struct LogoutArguments {
+    /// Name in the settings, for example me; not needed if there is one person only.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Everybody whom the settings name.
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) all: bool,
 }
 
 /// Whose CLI configuration is meant.

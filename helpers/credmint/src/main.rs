@@ -15,6 +15,7 @@ mod people_host;
 mod programs;
 mod run;
 mod setup;
+mod sign_in;
 mod status;
 
 fn main() -> std::process::ExitCode {

@@ -32,9 +32,17 @@ pub(crate) enum Tone {
 impl Style {
     /// Finds out what standard output can show (<https://no-color.org>).
     pub(crate) fn of_stdout() -> Self {
+        Self::of(io::stdout().is_terminal())
+    }
+
+    /// Finds out what standard error can show.
+    pub(crate) fn of_stderr() -> Self {
+        Self::of(io::stderr().is_terminal())
+    }
+
+    fn of(is_terminal: bool) -> Self {
         let wanted = environment::read("NO_COLOR").is_none_or(|value| value.is_empty());
-        let able = environment::read("TERM").is_none_or(|term| term != "dumb");
-        if wanted && able && io::stdout().is_terminal() { Self::Colour } else { Self::Plain }
+        if wanted && can_move(is_terminal) { Self::Colour } else { Self::Plain }
     }
 
     /// Paints a piece of text.
@@ -57,6 +65,17 @@ pub(crate) fn text(text: &str) {
     let written =
         out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes())).and_then(|()| out.flush());
     drop(written);
+}
+
+/// Tells whether a stream is a terminal on which lines can be drawn over.
+pub(crate) fn can_move(is_terminal: bool) -> bool {
+    is_terminal && environment::read("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Writes what is for the person alone to standard error, as it is: standard output has the result.
+pub(crate) fn aside(text: &str) {
+    let mut out = io::stderr().lock();
+    drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
 }
 
 /// Writes a value as one JSON object.

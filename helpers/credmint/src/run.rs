@@ -9,12 +9,12 @@ use clap::CommandFactory;
 use credmint_vocabulary::Failure;
 
 use crate::command_line::{Command, CommandLine, Parsed, parse};
-use crate::{demo, explain, out, setup, status};
+use crate::{demo, explain, out, setup, sign_in, status};
 
 /// Runs what the arguments say.
 pub(crate) fn from_arguments(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse(arguments).and_then(|parsed| run(&parsed)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => {
             out::failure(&failure);
             ExitCode::from(failure.kind.exit_status())
@@ -22,17 +22,20 @@ pub(crate) fn from_arguments(arguments: impl IntoIterator<Item = OsString>) -> E
     }
 }
 
-fn run(parsed: &Parsed) -> Result<(), Failure> {
+fn run(parsed: &Parsed) -> Result<ExitCode, Failure> {
     match parsed {
         Parsed::Text(text) => out::text(text),
         Parsed::Command(Command::Completion { shell }) => completion(*shell),
         Parsed::Command(Command::Setup(arguments)) => setup::run(arguments)?,
+        Parsed::Command(Command::Login(arguments)) => sign_in::login(arguments)?,
+        Parsed::Command(Command::Logout(arguments)) => sign_in::logout(arguments)?,
+        Parsed::Command(Command::NeedsLogin { name }) => return sign_in::needs_login(name.as_deref()),
         Parsed::Command(Command::Status(arguments)) => status::run(arguments)?,
         Parsed::Command(Command::Explain(arguments)) => explain::run(arguments)?,
         Parsed::Command(Command::Agent(arguments)) => status::run_agent(&arguments.command)?,
         Parsed::Command(Command::Demo(arguments)) => demo::run(arguments)?,
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 fn completion(shell: clap_complete::Shell) {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::command_line::{AgentCommand, StatusArguments};
 use crate::out::{Style, Tone};
+use crate::sign_in::session;
 use crate::{agent, entry, out, people_host};
 
 /// Runs `credmint status`.
@@ -83,6 +84,7 @@ fn as_json(status: Option<&Status>, failures: Option<&[LastFailure]>) -> Value {
 fn render(status: Option<&Status>, failures: &[LastFailure], now: Timestamp, style: Style) -> String {
     let mut lines = about_agent(status, style);
     if let Some(status) = status {
+        lines.extend(status.sessions.iter().flat_map(|one| session::status(one, now, style)));
         lines.extend(entries(status, now, style));
     }
     lines.extend(last_failures(failures, style));
@@ -112,7 +114,7 @@ fn list(head: &str, values: &[String]) -> Vec<String> {
 
 fn entries(status: &Status, now: Timestamp, style: Style) -> Vec<String> {
     let mut lines: Vec<String> = status.entries.iter().flat_map(|entry| one_entry(entry, now, style)).collect();
-    if status.entries.is_empty() && status.other_entries == 0 {
+    if status.sessions.is_empty() && status.entries.is_empty() && status.other_entries == 0 {
         lines.extend([String::new(), "Nothing is kept.".to_owned()]);
     }
     if status.other_entries > 0 {
@@ -158,6 +160,7 @@ fn one_failure(failure: &LastFailure, style: Style) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::golden;
+    use credmint_agent_protocol::SessionStatus;
 
     fn status() -> Status {
         let token = EntryStatus {
@@ -167,6 +170,12 @@ mod tests {
             kind: "token".into(),
             ..EntryStatus::default()
         };
+        let over = SessionStatus {
+            identity: "boss".into(),
+            how_it_ends: "the issuer says: the grant was revoked".into(),
+            over: true,
+            ..session::tests::session()
+        };
         Status {
             version: "0.1.0".into(),
             pid: 4_242,
@@ -175,6 +184,7 @@ mod tests {
             bridge: vec!["127.0.0.1:21000".into(), "[::1]:21000".into()],
             entries: vec![entry::tests::certificate(), token],
             other_entries: 1,
+            sessions: vec![session::tests::session(), over],
         }
     }
 

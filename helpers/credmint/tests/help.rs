@@ -27,9 +27,12 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn help_is_like_the_golden_files() {
-    let verbs: [&[&str]; 10] = [
+    let verbs: [&[&str]; 13] = [
         &[],
         &["setup"],
+        &["login"],
+        &["logout"],
+        &["needs-login"],
         &["status"],
         &["explain"],
         &["agent"],

@@ -15,6 +15,8 @@ mod replace;
 mod services;
 mod shadow;
 
+pub(crate) use host_settings::failure as settings_failure;
+
 use std::path::PathBuf;
 
 use credmint_vocabulary::{Failure, Hostname};

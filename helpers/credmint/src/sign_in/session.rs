@@ -1,0 +1,102 @@
+//! One session in words: who signed in, where, until when, and how it will end.
+//! A [`SessionStatus`] comes in, lines go out.
+//! Sees no token: the agent sends names and times.
+
+use credmint_agent_protocol::SessionStatus;
+use credmint_vocabulary::{Timestamp, printable};
+
+use crate::entry::remaining;
+use crate::out::{Style, Tone};
+
+/// Says that somebody has just signed in.
+pub(crate) fn signed_in(session: &SessionStatus, now: Timestamp, style: Style) -> Vec<String> {
+    let mut lines = vec![style.paint(Tone::Good, &format!("Signed in as {}.", who(session)))];
+    lines.extend(details(session, now));
+    lines
+}
+
+/// Says how a session is, for `credmint status`.
+pub(crate) fn status(session: &SessionStatus, now: Timestamp, style: Style) -> Vec<String> {
+    let heading = style.paint(Tone::Heading, &format!("{} (signed in)", shown(&session.identity)));
+    if session.over {
+        let heading = style.paint(Tone::Bad, &format!("{} (session over)", shown(&session.identity)));
+        let next = format!("  next       credmint login {}", shown(&session.identity));
+        return vec![String::new(), heading, format!("  why        {}", shown(&session.how_it_ends)), next];
+    }
+    let person = format!("  person     {}, since {}", who(session), shown(&session.since));
+    [String::new(), heading, person].into_iter().chain(details(session, now)).collect()
+}
+
+fn who(session: &SessionStatus) -> String {
+    let subject = session.subject.as_deref().map_or_else(|| "somebody".to_owned(), shown);
+    format!("{subject} at {}", shown(&session.issuer))
+}
+
+fn details(session: &SessionStatus, now: Timestamp) -> Vec<String> {
+    let at = |time: &String| format!("{}{}", shown(time), remaining(time, now));
+    let renewed = session.renews.as_ref().map(|time| format!(", renewed at {}", shown(time))).unwrap_or_default();
+    let token = session.until.as_ref().map(|until| format!("  token      until {}{renewed}", at(until)));
+    let ends = Some(shown(&session.how_it_ends)).filter(|words| !words.is_empty());
+    token.into_iter().chain(ends.map(|words| format!("  ends       {words}"))).collect()
+}
+
+/// Tells whether one of these people has to sign in: never did, the session is over, or its token is and cannot be renewed.
+pub(crate) fn is_missing(names: &[&str], sessions: &[SessionStatus], now: Timestamp) -> bool {
+    let past = |time: &String| Timestamp::from_rfc3339(time).is_ok_and(|time| time.remaining(now).is_zero());
+    let lives = |session: &&SessionStatus| {
+        !session.over && (session.renews.is_some() || !session.until.as_ref().is_some_and(past))
+    };
+    let is_in = |name: &&str| sessions.iter().filter(lives).any(|session| session.identity == **name);
+    !names.iter().all(|name| is_in(&name))
+}
+
+fn shown(text: &str) -> String {
+    printable(text, 300)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::entry::tests::now;
+    use crate::golden;
+
+    pub(crate) fn session() -> SessionStatus {
+        SessionStatus {
+            identity: "me".into(),
+            issuer: "https://id.corp.example".into(),
+            subject: Some("ada@corp.example".into()),
+            since: "2026-11-30T15:55:00Z".into(),
+            until: Some("2026-11-30T16:55:00Z".into()),
+            renews: Some("2026-11-30T16:35:00Z".into()),
+            how_it_ends: "renewed while the agent runs, until the issuer refuses".into(),
+            over: false,
+        }
+    }
+
+    #[test]
+    fn a_sign_in_ends_like_the_golden_file() {
+        golden::check("login-signed-in.txt", &(signed_in(&session(), now(), Style::Plain).join("\n") + "\n"));
+    }
+
+    #[test]
+    fn what_the_issuer_calls_somebody_cannot_move_the_cursor() {
+        let bad = SessionStatus { subject: Some("a\x1b[2Jb\nc".into()), ..session() };
+        let text = status(&bad, now(), Style::Plain).join("\n");
+        assert!(!text.contains('\x1b') && text.contains("a [2Jb c"), "{text}");
+    }
+
+    #[test]
+    fn who_has_to_sign_in() {
+        let over = SessionStatus { over: true, ..session() };
+        let ended = SessionStatus { until: Some("2026-11-30T15:59:00Z".into()), renews: None, ..session() };
+        let renewable = SessionStatus { until: ended.until.clone(), ..session() };
+        let opaque = SessionStatus { until: None, renews: None, ..session() };
+        assert!([over, ended].iter().all(|one| is_missing(&["me"], std::slice::from_ref(one), now())));
+        assert!(![session(), renewable, opaque].iter().any(|one| is_missing(
+            &["me"],
+            std::slice::from_ref(one),
+            now()
+        )));
+        assert!(is_missing(&["me"], &[], now()) && is_missing(&["boss", "me"], &[session()], now()));
+    }
+}

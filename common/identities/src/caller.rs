@@ -20,6 +20,18 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Copies the part that is named, for somebody who has to ask again when this caller is gone.
+    pub(crate) fn copied(&self, reads: &CallerReads) -> Self {
+        let mut own = Self::default();
+        for (name, value) in self.environment.iter().filter(|(name, _)| reads.environment.contains(*name)) {
+            own.environment.insert(name.clone(), value.copied());
+        }
+        for (path, content) in self.files.iter().filter(|(path, _)| reads.files.contains(*path)) {
+            own.files.insert(path.clone(), content.copied());
+        }
+        own
+    }
+
     /// Looks a variable up; an empty one counts as absent.
     pub(crate) fn variable(&self, name: &str) -> Option<&Secret<String>> {
         self.environment.get(name).filter(|value| !value.is_empty())
@@ -90,6 +102,13 @@ fn add_login(reads: &mut CallerReads, login: &VaultLogin) {
         }
         _ => {}
     }
+}
+
+/// Lists what a client's proof reads from the caller.
+pub(crate) fn client_reads(client: &ClientAuthentication) -> CallerReads {
+    let mut reads = CallerReads::default();
+    add_client(&mut reads, client);
+    reads
 }
 
 fn add_client(reads: &mut CallerReads, client: &ClientAuthentication) {

@@ -140,6 +140,22 @@ pub async fn prove(
     }
 }
 
+/// Makes sure that the secret or key is there, before anybody takes the trouble to sign in.
+pub(crate) async fn be_provable(
+    client: &ClientAuthentication,
+    caller: &Caller,
+    deadline: Deadline,
+) -> Result<(), ClientProofError> {
+    match client {
+        ClientAuthentication::Basic { secret: source, .. }
+        | ClientAuthentication::Post { secret: source, .. }
+        | ClientAuthentication::PrivateKeyJwt { key: source, .. } => {
+            read(client_id(client), source, caller, deadline).await.map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
 async fn read(
     client_id: &str,
     source: &Source,

@@ -17,6 +17,7 @@ mod sign_in;
 mod source;
 mod subject_token;
 mod token_endpoint;
+mod way;
 
 pub use ask::{IdentityError, ask};
 pub use caller::{Caller, caller_reads, identity_reads};

@@ -52,6 +52,8 @@ pub enum OauthRefusal {
     SlowDown,
     /// `expired_token`.
     Expired,
+    /// `unsupported_token_type` (RFC 7009 §2.2.1).
+    TokenType,
     /// A word that we do not know, or none.
     Other,
 }
@@ -149,6 +151,7 @@ impl OauthRefusal {
             "authorization_pending" => Self::Pending,
             "slow_down" => Self::SlowDown,
             "expired_token" => Self::Expired,
+            "unsupported_token_type" => Self::TokenType,
             _ => Self::Other,
         }
     }
@@ -166,6 +169,7 @@ impl OauthRefusal {
             Self::Pending => "nobody has approved it yet",
             Self::SlowDown => "it wants to be asked less often",
             Self::Expired => "it was not approved in time",
+            Self::TokenType => "it does not revoke tokens of this type",
             Self::Other => "it gave no reason that we know",
         }
     }

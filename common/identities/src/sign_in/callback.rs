@@ -108,14 +108,23 @@ mod tests {
         assert!(callback.state.same_as(b"s") && callback.iss.as_deref() == Some("https://id.example"));
         assert!(matches!(&callback.outcome, Outcome::Code(code) if code.same_as(b"c d")));
         let callback = Callback::of_query("error=access_denied&error_description=no+way&state=s").unwrap();
-        assert!(matches!(&callback.outcome, Outcome::Refusal { class: OauthRefusal::Denied, reason } if reason == "access_denied: no way"));
+        assert!(
+            matches!(&callback.outcome, Outcome::Refusal { class: OauthRefusal::Denied, reason } if reason == "access_denied: no way")
+        );
     }
 
     #[test]
     fn everything_else_is_none() {
-        for query in
-            ["", "x", "state=s", "code=c", "code=&state=s", "code=a&code=b&state=s", "code=a&state=s&state=s", "code=a&error=b&state=s"]
-        {
+        for query in [
+            "",
+            "x",
+            "state=s",
+            "code=c",
+            "code=&state=s",
+            "code=a&code=b&state=s",
+            "code=a&state=s&state=s",
+            "code=a&error=b&state=s",
+        ] {
             assert!(Callback::of_query(query).is_none(), "{query}");
         }
         assert!(Callback::of_query(&format!("code={}&state=s", "x".repeat(LIMIT))).is_none());
@@ -123,7 +132,8 @@ mod tests {
 
     #[test]
     fn a_pasted_url_is_read_with_what_a_terminal_adds() {
-        for pasted in [" http://127.0.0.1:7/cb?code=c&state=s#\n", "code=c&state=s", "http://localhost/?state=s&code=c"] {
+        for pasted in [" http://127.0.0.1:7/cb?code=c&state=s#\n", "code=c&state=s", "http://localhost/?state=s&code=c"]
+        {
             assert!(Callback::of_pasted(&Secret::from(pasted)).is_some(), "{pasted}");
         }
         assert!(Callback::of_pasted(&Secret::from("http://127.0.0.1:7/cb")).is_none());

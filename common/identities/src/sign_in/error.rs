@@ -15,6 +15,14 @@ pub enum SignInError {
     /// The issuer's endpoint refused, could not be reached, or answered nonsense.
     #[error(transparent)]
     Endpoint(#[from] TokenEndpointError),
+    /// The discovery document is of another issuer than the settings'.
+    #[error("the discovery document of {who} is of another issuer: {what}")]
+    Issuer {
+        /// Host and port.
+        who: String,
+        /// Which it is, and which it should be.
+        what: String,
+    },
     /// The issuer does not have what this way of signing in needs.
     #[error("{who} has no {what}")]
     Missing {
@@ -84,7 +92,7 @@ impl SignInError {
     pub fn kind(&self) -> FailureKind {
         match self {
             Self::Endpoint(error) => error.kind(),
-            Self::Missing { .. } => FailureKind::Settings,
+            Self::Missing { .. } | Self::Issuer { .. } => FailureKind::Settings,
             _ => FailureKind::Refused,
         }
     }
@@ -97,11 +105,16 @@ impl SignInError {
             Self::Refused { class, .. } => return Some(refused_hint(*class).to_owned()),
             Self::Missing { what, .. } if what.starts_with("device") => "sign in without --device, or with --paste",
             Self::Missing { .. } => "check issuer in the settings: it must be an OpenID Provider",
+            Self::Issuer { .. } => "set issuer in the settings to what the document says, if that is the one you mean",
             Self::Foreign => "sign in again, and paste the address of the last page that the browser showed",
             Self::Expired { .. } => "sign in again, and approve the code before it ends",
             Self::IdToken { what, .. } if what.contains("expired") => "check this machine's clock, then sign in again",
-            Self::IdToken { .. } => "check issuer and client_id in the settings; if they are right, tell the issuer's people",
-            Self::NoIdToken { .. } => "register the client for OpenID Connect, or set token = \"access\" in the settings",
+            Self::IdToken { .. } => {
+                "check issuer and client_id in the settings; if they are right, tell the issuer's people"
+            }
+            Self::NoIdToken { .. } => {
+                "register the client for OpenID Connect, or set token = \"access\" in the settings"
+            }
             Self::Token(_) | Self::CannotRevoke { .. } => return None,
         };
         Some(own.to_owned())
@@ -112,7 +125,9 @@ impl SignInError {
 fn endpoint_hint(error: &TokenEndpointError) -> Option<String> {
     match error {
         TokenEndpointError::Refused { class: OauthRefusal::Grant, .. } => Some("sign in again".to_owned()),
-        TokenEndpointError::Refused { class: OauthRefusal::Target, .. } => Some("check resource in the settings".to_owned()),
+        TokenEndpointError::Refused { class: OauthRefusal::Target, .. } => {
+            Some("check resource in the settings".to_owned())
+        }
         TokenEndpointError::Discovery { .. } => {
             Some("check issuer in the settings: it is the URL before /.well-known/openid-configuration".to_owned())
         }

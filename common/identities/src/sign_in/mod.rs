@@ -4,8 +4,11 @@
 
 mod authorization;
 mod callback;
+mod client;
 mod device;
 mod error;
+mod id_token;
+mod metadata;
 mod provider;
 mod redeem;
 mod refresh;

@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn the_settings_program_is_alone_and_the_variable_comes_before_the_platform() {
         let chosen = words("firefox --private-window");
-        assert_eq!(candidates(&chosen, Some("lynx")), [chosen.clone()]);
+        assert_eq!(candidates(&chosen, Some("lynx")), std::slice::from_ref(&chosen));
         let variable = format!("chromium --new-window %s{SEPARATOR}{SEPARATOR}firefox");
         let all = candidates(&[], Some(&variable));
         assert_eq!(all.get(..2), Some([words("chromium --new-window %s"), words("firefox")].as_slice()));

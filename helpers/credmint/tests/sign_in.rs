@@ -1,7 +1,12 @@
 //! `credmint login`, `logout` and `needs-login` against a stand-in for the agent, which says what a real one cannot be
 //! made to say at will. What the real one does with a real OpenID Provider is in `tests/stories`.
 #![cfg(unix)]
-#![expect(clippy::disallowed_methods, clippy::expect_used, reason = "a test runs the program and looks at its files")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test runs the program, looks at its files and fails by panicking"
+)]
 
 use std::fs;
 use std::io::{Read, Write};

@@ -43,7 +43,7 @@ impl Choice {
     pub(crate) fn note(self) -> Option<String> {
         let Self::Device(Some(reason)) = self else { return None };
         Some(format!(
-            "Signing in with a code, because {}.\nOther ways: --no-browser (you open the page on this machine), --paste.\n",
+            "Signing in with a code, because {}.\nOther ways: --no-browser (you open the page on this machine), --paste.\n\n",
             reason.words()
         ))
     }

@@ -17,6 +17,7 @@ use crate::bridge::Bridge;
 use crate::entries::{Entries, Entry};
 use crate::material::SettingsCache;
 use crate::recipe::EntryKey;
+use crate::sessions::{SessionKey, Sessions};
 
 /// Holds everything that lives as long as the process.
 pub(crate) struct Agent {
@@ -24,6 +25,8 @@ pub(crate) struct Agent {
     pub(crate) settings: SettingsCache,
     /// What is kept.
     pub(crate) entries: Entries,
+    /// Who is signed in.
+    pub(crate) sessions: Sessions,
     /// The way out.
     pub(crate) https: Https,
     /// Authorities of `local-ca` issuers.
@@ -55,6 +58,7 @@ impl Agent {
         Rc::new(Self {
             settings: SettingsCache::default(),
             entries: Entries::default(),
+            sessions: Sessions::default(),
             https: Https::new(concat!("credmint/", env!("CARGO_PKG_VERSION"))),
             authorities: Authorities::default(),
             bridge: (!once).then(Bridge::default),
@@ -75,10 +79,12 @@ impl Agent {
         self.stays_until.set(self.stays_until.get().max(until));
     }
 
-    /// Tells whether nobody needs it any more: no conversation is under way, and the time of the last one is over.
+    /// Tells whether nobody needs it any more: no conversation is under way, nobody is signed in for the day, and the time of
+    /// the last request is over.
     pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
         let first = || self.started.plus(credmint_settings::AgentSettings::default().idle_exit);
-        Rc::strong_count(&self.busy) == 1 && now >= self.stays_until.get().unwrap_or_else(first)
+        let nobody = || !self.sessions.all().iter().any(|session| session.is_in_use(now));
+        Rc::strong_count(&self.busy) == 1 && nobody() && now >= self.stays_until.get().unwrap_or_else(first)
     }
 
     /// Keeps an entry, and puts away the one that it replaces.
@@ -111,6 +117,19 @@ impl Agent {
         self.dropped.borrow_mut().extend(entry.lease.take());
         self.changed.notify_one();
         drop(entry);
+    }
+
+    /// Takes out every entry that was made from a session, newer and older ones, and ends what the bridge lets in for them.
+    pub(crate) fn take_entries_of(&self, session: SessionKey) -> Vec<Rc<Entry>> {
+        let made_from_it = |entry: &Rc<Entry>| entry.sign_in.is_some_and(|(key, _)| key == session);
+        let (own, others): (Vec<_>, Vec<_>) = self.superseded.take().into_iter().partition(made_from_it);
+        self.superseded.replace(others);
+        let kept = self.entries.all().into_iter().filter(made_from_it);
+        let kept: Vec<_> = kept.filter_map(|entry| self.entries.forget(entry.recipe.key)).collect();
+        for entry in &kept {
+            self.bridge.iter().for_each(|bridge| bridge.close(&entry.recipe));
+        }
+        kept.into_iter().chain(own).collect()
     }
 
     /// Lets go of all that was kept under a key: the entry, and those that it replaced.

@@ -17,6 +17,7 @@ use credmint_vocabulary::{Failure, Timestamp};
 use tokio::sync::watch;
 
 use crate::recipe::{EntryKey, Recipe};
+use crate::sessions::SignIn;
 
 /// Holds one credential with all that is said about it.
 pub(crate) struct Entry {
@@ -26,6 +27,8 @@ pub(crate) struct Entry {
     pub(crate) held: Held,
     /// Name of the identity that had an answer, and its claims.
     pub(crate) identity: Option<(String, Option<Claims>)>,
+    /// The sign-in that it was made from, if it was a person's.
+    pub(crate) sign_in: Option<SignIn>,
     /// What was granted differently from what was asked.
     pub(crate) notes: Vec<String>,
     /// What has to be revoked when the entry is dropped.
@@ -243,6 +246,7 @@ pub(crate) mod tests {
             recipe: recipe_for_tests(),
             held: Held::Token(BearerToken { token: Secret::from("t"), expires }),
             identity: None,
+            sign_in: None,
             notes: Vec::new(),
             lease: None.into(),
             made,

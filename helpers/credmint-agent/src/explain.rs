@@ -11,12 +11,13 @@ use credmint_settings::{Deliver, Identity, Settings};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
 
 use crate::agent::Agent;
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, session_of};
+use crate::sessions::SessionKey;
 use crate::{failure, server, status};
 
 /// Explains what a `get` for this host would do.
 pub(crate) async fn explain(agent: &Agent, hostname: Hostname, settings: Rc<Settings>, caller: Caller) -> Explanation {
-    let Some(recipe) = Recipe::new(hostname, settings, caller) else { return Explanation::default() };
+    let Some(recipe) = Recipe::new(hostname, settings, caller, &agent.sessions) else { return Explanation::default() };
     let Some(route) = recipe.route() else { return Explanation::default() };
     let entry = agent.entries.get(recipe.key).filter(|entry| entry.is_fresh(clock::now()));
     Explanation {
@@ -37,7 +38,11 @@ async fn identities(agent: &Agent, recipe: &Recipe) -> Vec<IdentityClaims> {
         let chosen = all.iter().any(|identity| identity.state == "chosen");
         let mut claims =
             IdentityClaims { name: name.to_owned(), kind: kind(identity).to_owned(), ..Default::default() };
-        if chosen || !is_dry(identity) {
+        if chosen {
+            "not asked".clone_into(&mut claims.state);
+        } else if let Some(key) = session_of(name, identity) {
+            look_at_session(agent, key, &mut claims);
+        } else if !is_dry(identity) {
             "not asked".clone_into(&mut claims.state);
         } else {
             ask(agent, recipe, identity, &mut claims).await;
@@ -55,6 +60,17 @@ async fn ask(agent: &Agent, recipe: &Recipe, identity: &Identity, claims: &mut I
             Ok(None) => ("absent", Some(failure::absent(identity))),
             Err(error) => ("failed", Some(error.to_string())),
         };
+    state.clone_into(&mut claims.state);
+    claims.why = why;
+}
+
+/// Shows the person of a session, without renewing it.
+fn look_at_session(agent: &Agent, key: SessionKey, claims: &mut IdentityClaims) {
+    let (state, why) = match agent.sessions.get(key).map(|session| session.subject_now()) {
+        None => ("absent", Some(failure::signed_out(&claims.name))),
+        Some(Ok(token)) => ("chosen", tell(&token, claims)),
+        Some(Err(failure)) => ("failed", Some(failure.what)),
+    };
     state.clone_into(&mut claims.state);
     claims.why = why;
 }
@@ -81,6 +97,7 @@ fn kind(identity: &Identity) -> &'static str {
         Identity::Kubernetes { .. } => "kubernetes",
         Identity::Command(_) => "command",
         Identity::ClientCredentials(_) => "client-credentials",
+        Identity::Oidc(_) => "oidc",
         _ => "of a later version",
     }
 }

@@ -52,10 +52,43 @@ pub(crate) fn absent(identity: &Identity) -> String {
     }
 }
 
-/// No identity had an answer: refused, never anonymous.
-pub(crate) fn nobody(hostname: &Hostname, asked: &[String]) -> Failure {
+/// No identity had an answer: refused, never anonymous. `person` could sign in, if there is one.
+pub(crate) fn nobody(hostname: &Hostname, asked: &[String], person: Option<&str>) -> Failure {
     let what = format!("no identity has an answer for {hostname} ({})", asked.join("; "));
-    Failure::new(FailureKind::Refused, what).hint(format!("credmint explain {hostname}"))
+    let hint = person.map_or_else(|| format!("credmint explain {hostname}"), |name| format!("credmint login {name}"));
+    Failure::new(FailureKind::Refused, what).hint(hint)
+}
+
+/// Says that an identity waits for its person.
+pub(crate) fn signed_out(name: &str) -> String {
+    IdentityError::SignedOut { name: name.to_owned() }.to_string()
+}
+
+/// A session has no token to give. The host is added by who asked.
+pub(crate) fn of_session(error: &IdentityError) -> Failure {
+    let failure = Failure::new(error.kind(), error.to_string());
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// The issuer was too slow to renew a session.
+pub(crate) fn not_renewed(name: &str) -> Failure {
+    let what = format!("the sign-in of `{name}` was not renewed within the deadline");
+    Failure::new(FailureKind::Unreachable, what).hint("run the command again")
+}
+
+/// The sign-in that a run began with is not the present one.
+pub(crate) fn another_sign_in(name: &str) -> Failure {
+    let what = format!("the sign-in of `{name}` that this run began with is over, and there is another one");
+    Failure::new(FailureKind::Refused, what).hint("run the command again")
+}
+
+/// A session failed a host.
+pub(crate) fn of_host(hostname: &Hostname, failure: Failure) -> (Failure, Duration) {
+    let what = format!("no credential for {hostname}: {}", failure.what);
+    (with_hint(Failure::new(failure.kind, what), hostname, failure.hint), REMEMBERED)
 }
 
 fn with_hint(failure: Failure, hostname: &Hostname, hint: Option<String>) -> Failure {

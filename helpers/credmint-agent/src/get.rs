@@ -10,14 +10,16 @@ use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use credmint_identities::SubjectToken;
 use credmint_issuers::World;
 use credmint_local_machine::clock;
+use credmint_settings::Identity;
 use credmint_vocabulary::{Deadline, Failure};
 use tokio::sync::watch;
 use tokio::time::timeout_at;
 
 use crate::agent::Agent;
 use crate::entries::{Entry, Landing, Outcome};
-use crate::failure;
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, session_of};
+use crate::sessions::{SessionKey, SignIn};
+use crate::{failure, sessions};
 
 /// Gives a fresh entry, fit to be held for a whole run; the last good one if no fresh one can be had soon.
 pub(crate) async fn entry_of(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
@@ -71,6 +73,10 @@ async fn fly(agent: Rc<Agent>, recipe: Rc<Recipe>, flight: Landing, sender: watc
     let made = mint(&agent, &recipe, deadline).await;
     let wanted = agent.entries.land(recipe.key, &flight);
     let outcome = match made {
+        // Who signed out meanwhile does not want it either.
+        Ok(entry) if entry.sign_in.is_some_and(|own| agent.sessions.sign_in(own.0) != own) => {
+            keep(&agent, Rc::new(entry), false)
+        }
         Ok(entry) => keep(&agent, Rc::new(entry), wanted),
         Err((failure, remember)) => {
             agent.entries.fail(recipe.key, &failure, Instant::now(), remember);
@@ -91,20 +97,21 @@ fn keep(agent: &Agent, entry: Rc<Entry>, wanted: bool) -> Outcome {
     Err(forgotten)
 }
 
-async fn mint(agent: &Agent, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<Entry, (Failure, Duration)> {
+async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<Entry, (Failure, Duration)> {
     let short = |failure: Failure| (failure, REMEMBERED);
     let route = recipe.route().ok_or_else(|| short(failure::no_route(&recipe.hostname)))?;
     let subject = choose(agent, recipe, deadline).await?;
     let (now, began) = (clock::now(), Instant::now());
     let world = World { https: &agent.https, caller: &recipe.caller, authorities: &agent.authorities, now, deadline };
-    let token = subject.as_ref().map(|(_, token)| token);
+    let token = subject.as_ref().map(|chosen| &chosen.token);
     let grant = credmint_issuers::grant(route.issuer_name, route.issuer, token, &world)
         .await
         .map_err(|error| failure::of_grant(&recipe.hostname, route.issuer_name, &error))?;
     Ok(Entry {
         recipe: Rc::clone(recipe),
         held: grant.credential.into(),
-        identity: subject.map(|(name, token)| (name, token.claims)),
+        sign_in: subject.as_ref().and_then(|chosen| chosen.sign_in),
+        identity: subject.map(|chosen| (chosen.name, chosen.token.claims)),
         notes: grant.notes,
         lease: grant.lease.into(),
         made: now,
@@ -116,21 +123,61 @@ async fn mint(agent: &Agent, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<
     })
 }
 
+/// The identity that had an answer.
+struct Chosen {
+    name: String,
+    token: SubjectToken,
+    sign_in: Option<SignIn>,
+}
+
 /// Asks the identities in order: absent means the next one, broken means a failure.
-async fn choose(
+async fn choose(agent: &Rc<Agent>, recipe: &Recipe, deadline: Deadline) -> Result<Option<Chosen>, (Failure, Duration)> {
+    let (mut asked, mut person) = (Vec::new(), None);
+    for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
+        let session = session_of(name, identity);
+        let found = match session {
+            Some(key) => of_person(agent, recipe, name, key, deadline).await?,
+            None => of_workload(agent, recipe, name, identity, deadline).await?,
+        };
+        if let Some(token) = found {
+            let sign_in = session.map(|key| agent.sessions.sign_in(key));
+            return Ok(Some(Chosen { name: name.to_owned(), token, sign_in }));
+        }
+        person = person.or_else(|| session.map(|_| name));
+        let absent = session.map_or_else(|| failure::absent(identity), |_| "nobody is signed in".to_owned());
+        asked.push(format!("{name}: {absent}"));
+    }
+    let nobody = || (failure::nobody(&recipe.hostname, &asked, person), REMEMBERED);
+    if asked.is_empty() { Ok(None) } else { Err(nobody()) }
+}
+
+/// Asks the session of a person; signed out is absent, what is over or belongs to another sign-in is a failure.
+async fn of_person(
+    agent: &Rc<Agent>,
+    recipe: &Recipe,
+    name: &str,
+    key: SessionKey,
+    deadline: Deadline,
+) -> Result<Option<SubjectToken>, (Failure, Duration)> {
+    let of_host = |failure| failure::of_host(&recipe.hostname, failure);
+    let present = agent.sessions.sign_in(key);
+    // The recipe of a run outlives a session: what another person signs in for is none of its business.
+    if !recipe.sign_ins.contains(&present) {
+        return Err(of_host(failure::another_sign_in(name)));
+    }
+    let Some(session) = agent.sessions.get(key) else { return Ok(None) };
+    sessions::subject(agent, &session, deadline).await.map(Some).map_err(of_host)
+}
+
+async fn of_workload(
     agent: &Agent,
     recipe: &Recipe,
+    name: &str,
+    identity: &Identity,
     deadline: Deadline,
-) -> Result<Option<(String, SubjectToken)>, (Failure, Duration)> {
-    let mut asked = Vec::new();
-    for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
-        match credmint_identities::ask(identity, &recipe.caller, &agent.https, clock::now(), deadline).await {
-            Ok(Some(token)) => return Ok(Some((name.to_owned(), token))),
-            Ok(None) => asked.push(format!("{name}: {}", failure::absent(identity))),
-            Err(error) => return Err(failure::of_identity(&recipe.hostname, name, &error)),
-        }
-    }
-    if asked.is_empty() { Ok(None) } else { Err((failure::nobody(&recipe.hostname, &asked), REMEMBERED)) }
+) -> Result<Option<SubjectToken>, (Failure, Duration)> {
+    let asked = credmint_identities::ask(identity, &recipe.caller, &agent.https, clock::now(), deadline).await;
+    asked.map_err(|error| failure::of_identity(&recipe.hostname, name, &error))
 }
 
 /// Gives a number between 0 and 1.

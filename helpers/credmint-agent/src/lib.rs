@@ -11,12 +11,16 @@ mod explain;
 mod failure;
 mod get;
 mod listener;
+mod login;
+mod logout;
+mod loopback;
 mod material;
 mod options;
 mod recipe;
 mod renewal;
 mod run;
 mod server;
+mod sessions;
 mod status;
 
 use std::alloc::System;

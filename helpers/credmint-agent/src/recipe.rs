@@ -7,8 +7,10 @@ use std::rc::Rc;
 
 use aws_lc_rs::digest::{Context, SHA256};
 use credmint_identities::Caller;
-use credmint_settings::{Route, Settings};
+use credmint_settings::{Identity, Route, Settings};
 use credmint_vocabulary::Hostname;
+
+use crate::sessions::{SessionKey, Sessions, SignIn};
 
 /// Names an entry: SHA-256 over route, identities, issuer and what the caller supplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,15 +24,20 @@ pub(crate) struct Recipe {
     pub(crate) settings: Rc<Settings>,
     /// What was read from the caller.
     pub(crate) caller: Caller,
+    /// Sign-ins of the people among its identities, as they were when it was made.
+    pub(crate) sign_ins: Vec<SignIn>,
     /// Key of the entry that it makes.
     pub(crate) key: EntryKey,
 }
 
 impl Recipe {
     /// Makes the recipe of a host; `None` when no route names it.
-    pub(crate) fn new(hostname: Hostname, settings: Rc<Settings>, caller: Caller) -> Option<Self> {
-        let key = key_of(&hostname, &settings.route(&hostname)?, &caller);
-        Some(Self { hostname, settings, caller, key })
+    pub(crate) fn new(hostname: Hostname, settings: Rc<Settings>, caller: Caller, sessions: &Sessions) -> Option<Self> {
+        let route = settings.route(&hostname)?;
+        let people = route.identities().filter_map(|(name, identity)| session_of(name, identity));
+        let sign_ins: Vec<SignIn> = people.map(|key| sessions.sign_in(key)).collect();
+        let key = key_of(&hostname, &route, &caller, &sign_ins);
+        Some(Self { hostname, settings, caller, sign_ins, key })
     }
 
     /// Gives the route, which was there when the recipe was made.
@@ -39,8 +46,14 @@ impl Recipe {
     }
 }
 
-fn key_of(hostname: &Hostname, route: &Route<'_>, caller: &Caller) -> EntryKey {
+/// Names the session that an identity needs: a person's.
+pub(crate) fn session_of(name: &str, identity: &Identity) -> Option<SessionKey> {
+    if let Identity::Oidc(person) = identity { Some(SessionKey::of(name, person)) } else { None }
+}
+
+fn key_of(hostname: &Hostname, route: &Route<'_>, caller: &Caller, sign_ins: &[SignIn]) -> EntryKey {
     let mut digest = Digest(Context::new(&SHA256));
+    sign_ins.hash(&mut digest);
     hostname.hash(&mut digest);
     route.host.hash(&mut digest);
     route.issuer_name.hash(&mut digest);
@@ -58,13 +71,26 @@ fn key_of(hostname: &Hostname, route: &Route<'_>, caller: &Caller) -> EntryKey {
         path.hash(&mut digest);
         why.hash(&mut digest);
     }
-    let mut key = [0; 32];
-    key.iter_mut().zip(digest.0.finish().as_ref()).for_each(|(to, from)| *to = *from);
-    EntryKey(key)
+    EntryKey(digest.taken())
+}
+
+/// Digests whatever can be hashed.
+pub(crate) fn digest_of(what: &impl Hash) -> [u8; 32] {
+    let mut digest = Digest(Context::new(&SHA256));
+    what.hash(&mut digest);
+    digest.taken()
 }
 
 /// Feeds what `derive(Hash)` visits to SHA-256, so that no field can be forgotten.
 struct Digest(Context);
+
+impl Digest {
+    fn taken(self) -> [u8; 32] {
+        let mut taken = [0; 32];
+        taken.iter_mut().zip(self.0.finish().as_ref()).for_each(|(to, from)| *to = *from);
+        taken
+    }
+}
 
 impl Hasher for Digest {
     fn write(&mut self, bytes: &[u8]) {
@@ -87,7 +113,7 @@ mod tests {
         let mut caller = Caller::default();
         caller.environment.insert("WORKLOAD_TOKEN".into(), Secret::from(token));
         let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
-        Recipe::new(hostname, Rc::new(settings), caller).expect("routed").key
+        Recipe::new(hostname, Rc::new(settings), caller, &Sessions::default()).expect("routed").key
     }
 
     const SETTINGS: &str = r#"

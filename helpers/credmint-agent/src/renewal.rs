@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::agent::Agent;
 use crate::entries::Entry;
-use crate::get;
+use crate::{get, sessions};
 
 /// Runs for as long as the agent does.
 pub(crate) async fn run(agent: Rc<Agent>) {
@@ -25,6 +25,7 @@ pub(crate) async fn run(agent: Rc<Agent>) {
         for entry in agent.entries.all() {
             look_after(&agent, &entry, clock::now());
         }
+        sessions::look_after(&agent, clock::now());
         agent.bridge.iter().for_each(|bridge| bridge.sweep(|key| agent.entries.get(key).is_some()));
     }
 }
@@ -68,9 +69,10 @@ pub(crate) enum HandedOut {
     Revoked,
 }
 
-/// Drops every entry and revokes what can be revoked in two seconds, what is just being made included.
+/// Drops every session and every entry, and revokes of the entries what can be revoked in two seconds, what is just being made included.
 pub(crate) async fn drop_everything(agent: &Agent, handed_out: HandedOut) {
     agent.entries.close();
+    agent.sessions.clear();
     let kept = agent.entries.all().into_iter().filter_map(|entry| agent.entries.remove(entry.recipe.key));
     let all: Vec<_> = kept.chain(agent.superseded.take()).collect();
     let ours = |entry: &Rc<Entry>| handed_out == HandedOut::Revoked || !entry.is_handed_out();

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::agent::Agent;
 use crate::connection::{ConnectionError, Stream, receive, send};
 use crate::recipe::Recipe;
-use crate::{answers, explain, get, status};
+use crate::{answers, explain, get, login, logout, status};
 
 /// Serves the one request of a connection.
 pub(crate) async fn serve(agent: &Rc<Agent>, stream: &mut dyn Stream) -> Result<(), ConnectionError> {
@@ -70,6 +70,8 @@ async fn dispatch(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Resul
             let caller = caller_of(stream, all_reads_of(&settings)).await?;
             Ok(Reply::Status(status::status(agent, &settings, &caller)))
         }
+        Ask::Login(login) => login::login(agent, stream, &login).await,
+        Ask::Logout(logout) => Ok(logout::logout(agent, &logout).await?),
         Ask::Stop => {
             agent.stop.notify_one();
             Ok(Reply::Done)
@@ -129,7 +131,7 @@ async fn recipe_of(agent: &Agent, stream: &mut dyn Stream, got: &Got) -> Result<
         return Ok(None);
     }
     let caller = caller_of(stream, reads_of(&settings, &hostname)).await?;
-    Ok(Recipe::new(hostname, settings, caller))
+    Ok(Recipe::new(hostname, settings, caller, &agent.sessions))
 }
 
 fn reads_of(settings: &Settings, hostname: &Hostname) -> CallerReads {
@@ -147,7 +149,7 @@ fn all_reads_of(settings: &Settings) -> CallerReads {
 }
 
 /// Asks the caller for what a route reads from it, and for nothing else.
-async fn caller_of(stream: &mut dyn Stream, reads: CallerReads) -> Result<Caller, ConnectionError> {
+pub(crate) async fn caller_of(stream: &mut dyn Stream, reads: CallerReads) -> Result<Caller, ConnectionError> {
     if reads == CallerReads::default() {
         return Ok(Caller::default());
     }
@@ -181,7 +183,9 @@ fn other_version(version: u32) -> Failure {
     Failure::new(FailureKind::Usage, what).hint(RESTART)
 }
 
-const RESTART: &str = "credmint agent stop, then run the command again: it starts the agent of its own version";
+/// What helps when two versions meet.
+pub(crate) const RESTART: &str =
+    "credmint agent stop, then run the command again: it starts the agent of its own version";
 /// How long an agent stays that keeps nothing: the other helpers of one `init` need not start their own.
 const ONE_MORE_MOMENT: Duration = Duration::from_secs(1);
 /// How long a caller may take to say what it wants.

@@ -4,21 +4,22 @@
 
 use std::rc::Rc;
 
-use credmint_agent_protocol::{EntryStatus, Status};
+use credmint_agent_protocol::{EntryStatus, SessionStatus, Status};
 use credmint_identities::{Caller, Claims};
 use credmint_local_machine::clock;
 use credmint_settings::Settings;
+use credmint_vocabulary::Hostname;
 
 use crate::agent::Agent;
 use crate::entries::{Entry, Held};
-use crate::recipe::{EntryKey, Recipe};
+use crate::recipe::{EntryKey, Recipe, session_of};
 
 /// Tells one caller how the agent is.
 pub(crate) fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) -> Status {
     let keys: Vec<EntryKey> = settings
         .hosts
         .keys()
-        .filter_map(|host| Recipe::new(host.clone(), Rc::clone(settings), caller_for(settings, host, caller)))
+        .filter_map(|host| recipe(agent, settings, host, caller))
         .map(|recipe| recipe.key)
         .collect();
     let (own, others): (Vec<_>, Vec<_>) =
@@ -33,11 +34,22 @@ pub(crate) fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) ->
         bridge: agent.bridge.as_ref().map(crate::bridge::Bridge::addresses).unwrap_or_default(),
         entries,
         other_entries: others.len(),
+        sessions: sessions(agent, settings),
     }
 }
 
+/// Lists the sessions of the identities that the caller's settings name.
+fn sessions(agent: &Agent, settings: &Settings) -> Vec<SessionStatus> {
+    let keys = settings.identities.iter().filter_map(|(name, identity)| session_of(name, identity));
+    keys.filter_map(|key| agent.sessions.get(key)).map(|session| session.status()).collect()
+}
+
+fn recipe(agent: &Agent, settings: &Rc<Settings>, host: &Hostname, caller: &Caller) -> Option<Recipe> {
+    Recipe::new(host.clone(), Rc::clone(settings), caller_for(settings, host, caller), &agent.sessions)
+}
+
 /// Keeps of what a caller supplied for all routes just what one route reads, as `get` would have it.
-fn caller_for(settings: &Settings, host: &credmint_vocabulary::Hostname, caller: &Caller) -> Caller {
+fn caller_for(settings: &Settings, host: &Hostname, caller: &Caller) -> Caller {
     let reads = settings.route(host).map(|route| credmint_identities::caller_reads(&route)).unwrap_or_default();
     let mut own = Caller::default();
     for (name, value) in caller.environment.iter().filter(|(name, _)| reads.environment.contains(*name)) {

@@ -26,6 +26,7 @@ use super::target::{Asker, Target};
 use crate::agent::Agent;
 use crate::entries::{Entry, Held};
 use crate::get::entry_for_now;
+use crate::loopback;
 use crate::recipe::Recipe;
 
 /// Answers one request; a failure is an answer too.
@@ -86,11 +87,9 @@ fn visit(agent: &Agent, port: u16, target: Option<Target>, request: &Request<Inc
     Ok(Visit { recipe, url, asker, own })
 }
 
-/// Accepts only loopback names for ourselves: a page in a browser that got here by DNS rebinding has another.
 fn own_name(headers: &HeaderMap, port: u16) -> Result<String, Failure> {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let known = ["127.0.0.1", "[::1]", "localhost"].iter().any(|name| host == format!("{name}:{port}"));
-    if known { Ok(host.to_owned()) } else { Err(refused("the request was made for another host")) }
+    let own = loopback::own_name(headers, port).map(str::to_owned);
+    own.ok_or_else(|| refused("the request was made for another host"))
 }
 
 fn session(bridge: &Bridge, headers: &HeaderMap, hostname: &Hostname) -> Result<Rc<Recipe>, Failure> {

@@ -3,7 +3,7 @@
 //! Binds loopback and nothing else; a port that somebody else holds is a failure.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +18,7 @@ use tokio::task::AbortHandle;
 
 use super::forward;
 use crate::agent::Agent;
+use crate::loopback;
 
 /// Accepts connections on an address until it is dropped.
 pub(super) struct Listening {
@@ -34,15 +35,7 @@ impl Drop for Listening {
 
 /// Listens on both loopback families and serves in the background; on both, or on none if somebody else holds one.
 pub(super) async fn listen(agent: &Rc<Agent>, port: u16) -> Result<Vec<Listening>, Failure> {
-    let mut bound = Vec::new();
-    for family in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
-        let address = SocketAddr::new(family, port);
-        match TcpListener::bind(address).await {
-            Ok(listener) => bound.push((address, listener)),
-            Err(error) if family.is_ipv6() && is_family_missing(&error) => {}
-            Err(error) => return Err(taken(address, &error)),
-        }
-    }
+    let bound = loopback::bind(port).await.map_err(|(address, error)| taken(address, &error))?;
     let limit = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let serve = |(address, listener)| {
         let accepting = tokio::task::spawn_local(accept(Rc::clone(agent), listener, Arc::clone(&limit)));
@@ -51,14 +44,8 @@ pub(super) async fn listen(agent: &Rc<Agent>, port: u16) -> Result<Vec<Listening
     Ok(bound.into_iter().map(serve).collect())
 }
 
-/// A machine without IPv6 has no `::1`.
-fn is_family_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
-        || error.raw_os_error() == Some(EAFNOSUPPORT)
-}
-
 fn taken(address: SocketAddr, error: &io::Error) -> Failure {
-    let held = matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied);
+    let held = loopback::is_taken(error);
     let why = if held { "another program holds it".to_owned() } else { error.to_string() };
     let what = format!("the bridge cannot listen on {address}: {why}");
     let hint = "set another `port` in [bridge] of the settings, then run `credmint setup` for the host again";
@@ -97,5 +84,3 @@ const MOST_CONNECTIONS: usize = 256;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// hyper reads up to as much again before it looks: a header of more than 64 KiB is never taken.
 const MOST_BUFFERED: usize = 32 * 1024;
-/// `EAFNOSUPPORT` on Linux; other systems report the kinds above.
-const EAFNOSUPPORT: i32 = 97;

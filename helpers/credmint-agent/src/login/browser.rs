@@ -1,0 +1,129 @@
+//! Signing in with a browser (RFC 8252): the issuer sends it back to loopback, or the person pastes where it ended.
+//! A discovered issuer comes in, a session goes out, and a page for the browser that waits.
+//! Takes the first callback that belongs to this sign-in; all others change nothing.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use credmint_agent_protocol::{Pasted, Reply, Visit};
+use credmint_identities::{Authorization, Callback, Provider, Tokens};
+use credmint_local_machine::clock;
+use credmint_vocabulary::{Failure, FailureKind};
+use tokio::sync::oneshot;
+use url::Url;
+
+use super::listener::{self, Arrival, Redirect};
+use super::pages::Page;
+use super::{Attempt, Flow, while_there};
+use crate::connection::{ConnectionError, Stream, receive, send};
+use crate::server::Ended;
+use crate::sessions::Session;
+
+/// Sends the person to the issuer and waits for the way back.
+pub(super) async fn sign_in(
+    attempt: &Attempt<'_>,
+    stream: &mut dyn Stream,
+    provider: Provider,
+    flow: Flow,
+) -> Result<Rc<Session>, Ended> {
+    let (mut redirect, address) = way_back(attempt, flow).await?;
+    let authorization = provider.begin(&address).map_err(|error| attempt.refused(&error))?;
+    send(stream, &Reply::Visit(visit(attempt, &provider, &authorization, flow))).await?;
+    let (callback, page) = callback(attempt, stream, &mut redirect, &authorization).await?;
+    let https = &attempt.agent.https;
+    let redeeming = provider.redeem(authorization, callback, https, clock::now(), attempt.deadline);
+    let redeemed = while_there(stream, (attempt.name, attempt.deadline), redeeming).await?;
+    let kept = redeemed.map_err(|error| attempt.refused(&error)).and_then(|tokens| keep(attempt, provider, tokens));
+    // A browser that does not wait any more misses nothing that the terminal does not say.
+    page.map(|page| page.send(page_of(&kept)));
+    Ok(kept?)
+}
+
+fn keep(attempt: &Attempt<'_>, provider: Provider, tokens: Tokens) -> Result<Rc<Session>, Failure> {
+    attempt.keep(provider, tokens)
+}
+
+/// Listens where the issuer is told to send the browser. Who pastes can do without, when every port is taken.
+async fn way_back(attempt: &Attempt<'_>, flow: Flow) -> Result<(Option<Redirect>, Url), Failure> {
+    let (ports, host) = (&attempt.identity.redirect_ports, attempt.identity.redirect_host.word());
+    let (redirect, address) = match (Redirect::listen(ports).await, ports.first()) {
+        (Ok(redirect), _) => {
+            let address = redirect.address(host);
+            (Some(redirect), address)
+        }
+        (Err(_), Some(port)) if flow == Flow::Paste => (None, listener::address(host, *port)),
+        (Err(failure), _) => return Err(failure),
+    };
+    let malformed = |_| Failure::new(FailureKind::Internal, "the address of the sign-in's end is malformed");
+    Ok((redirect, Url::parse(&address).map_err(malformed)?))
+}
+
+fn visit(attempt: &Attempt<'_>, provider: &Provider, authorization: &Authorization, flow: Flow) -> Visit {
+    Visit {
+        url: authorization.url.to_string(),
+        who: provider.who(),
+        expires_in_seconds: attempt.deadline.remaining(Instant::now()).as_secs(),
+        paste: flow == Flow::Paste,
+    }
+}
+
+/// Where the page goes that the browser waits for; nobody waits after a paste.
+type Waiting = Option<oneshot::Sender<Page>>;
+
+/// Waits for the callback of this sign-in: by the browser, or pasted.
+async fn callback(
+    attempt: &Attempt<'_>,
+    stream: &mut dyn Stream,
+    redirect: &mut Option<Redirect>,
+    authorization: &Authorization,
+) -> Result<(Callback, Waiting), Ended> {
+    let ours = |callback: &Callback| authorization.matches(callback);
+    loop {
+        let pasted: Result<Pasted, ConnectionError> = tokio::select! {
+            arrived = arrival(redirect, ours) => return Ok(arrived),
+            pasted = receive(stream) => pasted,
+            () = tokio::time::sleep_until(attempt.deadline.instant().into()) => {
+                return Err(super::too_late(attempt.name).into());
+            }
+        };
+        if let Some(callback) = Callback::of_pasted(pasted?.url.secret()).filter(ours) {
+            return Ok((callback, None));
+        }
+        send(stream, &Reply::Again { why: NOT_OURS.to_owned() }).await?;
+    }
+}
+
+/// Waits for the browser; a callback that is not ours is told so, and the waiting goes on.
+async fn arrival(redirect: &mut Option<Redirect>, ours: impl Fn(&Callback) -> bool) -> (Callback, Waiting) {
+    while let Some(redirect) = redirect {
+        let Some(Arrival { query, answer }) = redirect.arrival().await else { break };
+        if let Some(callback) = Callback::of_query(&query).filter(&ours) {
+            return (callback, Some(answer));
+        }
+        // The stranger may be gone.
+        let _ = answer.send(Page::Stray);
+    }
+    std::future::pending().await
+}
+
+fn page_of(kept: &Result<Rc<Session>, Failure>) -> Page {
+    match kept {
+        Ok(session) => {
+            let status = session.status();
+            let who = status.subject.unwrap_or_else(|| status.identity.clone());
+            Page::SignedIn { who, issuer: status.issuer, ends: ends(status.until, status.renews.is_some()) }
+        }
+        Err(failure) => Page::Refused(failure.clone()),
+    }
+}
+
+/// Says until when, for the page.
+fn ends(until: Option<String>, renewed: bool) -> String {
+    match (until, renewed) {
+        (_, true) => "you sign out, or the issuer ends it; it is renewed while it is used".to_owned(),
+        (Some(until), false) => until,
+        (None, false) => "the issuer ends it".to_owned(),
+    }
+}
+
+const NOT_OURS: &str = "this is not the address at which the browser ends after this sign-in: paste the whole of it";

@@ -1,0 +1,292 @@
+//! Where the browser comes back to: one port on loopback, for the length of one sign-in.
+//! Ports come in, the query of each callback goes out with a way to answer it; the page is shown when the answer is there.
+//! Judges nothing but the form of a request: whether a callback is the right one is said by who waits for it.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use credmint_vocabulary::{Failure, FailureKind};
+use http::{HeaderMap, Method, Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
+use zeroize::Zeroizing;
+
+use super::pages::Page;
+use crate::loopback;
+
+/// Listens until it is dropped; then nothing is left but the page that is just being shown.
+pub(crate) struct Redirect {
+    port: u16,
+    arrivals: mpsc::Receiver<Arrival>,
+    accepting: Vec<AbortHandle>,
+    _open: watch::Sender<()>,
+}
+
+/// One request to the callback's path.
+pub(crate) struct Arrival {
+    /// What stands behind the question mark; it may hold an authorization code.
+    pub(crate) query: Zeroizing<String>,
+    /// Takes the page that the browser is to show.
+    pub(crate) answer: oneshot::Sender<Page>,
+}
+
+impl Redirect {
+    /// Listens on the first of these ports that is free, on both loopback families; none named means any port.
+    pub(crate) async fn listen(ports: &[u16]) -> Result<Self, Failure> {
+        let mut taken = Vec::new();
+        let any = [0; TRIES_OF_ANY_PORT];
+        for port in if ports.is_empty() { any.as_slice() } else { ports } {
+            match loopback::bind(*port).await {
+                Ok(bound) => return Ok(Self::on(bound)),
+                Err((address, error)) if loopback::is_taken(&error) => taken.push(address),
+                Err((address, error)) => return Err(unable(&format!("{address}: {error}"))),
+            }
+        }
+        Err(all_taken(&taken))
+    }
+
+    fn on(bound: Vec<(SocketAddr, TcpListener)>) -> Self {
+        let (sender, arrivals) = mpsc::channel(MOST_WAITING);
+        let (open, closed) = watch::channel(());
+        let port = bound.first().map_or(0, |(address, _)| address.port());
+        let door = Rc::new(Door { port, arrivals: sender, closed });
+        let accept = |(_, listener)| tokio::task::spawn_local(accept(Rc::clone(&door), listener)).abort_handle();
+        Self { port, arrivals, accepting: bound.into_iter().map(accept).collect(), _open: open }
+    }
+
+    /// Gives the address for the issuer; `host` is the name that is registered there.
+    pub(crate) fn address(&self, host: &str) -> String {
+        address(host, self.port)
+    }
+
+    /// Waits for the next callback.
+    pub(crate) async fn arrival(&mut self) -> Option<Arrival> {
+        self.arrivals.recv().await
+    }
+}
+
+impl Drop for Redirect {
+    fn drop(&mut self) {
+        self.accepting.iter().for_each(AbortHandle::abort);
+    }
+}
+
+/// Gives the redirect URI of a port (RFC 8252 §7.3).
+pub(crate) fn address(host: &str, port: u16) -> String {
+    let host = match host.parse::<IpAddr>() {
+        Ok(IpAddr::V6(address)) => format!("[{address}]"),
+        _ => host.to_owned(),
+    };
+    format!("http://{host}:{port}{PATH}")
+}
+
+/// What every connection knows.
+struct Door {
+    port: u16,
+    arrivals: mpsc::Sender<Arrival>,
+    closed: watch::Receiver<()>,
+}
+
+async fn accept(door: Rc<Door>, listener: TcpListener) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => drop(tokio::task::spawn_local(serve(Rc::clone(&door), stream))),
+            // Out of file descriptors, or the peer gave up: others still come.
+            Err(_) => sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+/// Serves a connection until the listening ends; a page that is due then is still sent, a connection that only waits is closed.
+async fn serve(door: Rc<Door>, stream: TcpStream) {
+    let mut closed = door.closed.clone();
+    let service = service_fn(|request| answer(Rc::clone(&door), request));
+    let mut connection = std::pin::pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADER_TIMEOUT)
+            .max_buf_size(MOST_BUFFERED)
+            .serve_connection(TokioIo::new(stream), service)
+    );
+    tokio::select! {
+        // An error means that the browser went away or spoke no HTTP: there is nobody to tell.
+        _ = connection.as_mut() => {}
+        _ = closed.changed() => {
+            connection.as_mut().graceful_shutdown();
+            let _ = timeout(LAST_PAGE, connection).await;
+        }
+    }
+}
+
+async fn answer(door: Rc<Door>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let page = match callback(&door, &request) {
+        Ok(query) => ask(&door, query).await,
+        Err(page) => page,
+    };
+    Ok(page.response())
+}
+
+/// Takes the query of a request that a person's browser makes when it comes back; all others are none of our business.
+fn callback(door: &Door, request: &Request<Incoming>) -> Result<Zeroizing<String>, Page> {
+    if loopback::own_name(request.headers(), door.port).is_none() {
+        return Err(Page::Stray);
+    }
+    let visits = request.method() == Method::GET && request.uri().path() == PATH && !is_prefetch(request.headers());
+    let query = request.uri().query().filter(|_| visits).ok_or(Page::Nothing)?;
+    Ok(Zeroizing::new(query.to_owned()))
+}
+
+/// Browsers fetch on a guess, too; nobody sees the page, and a code can be used once.
+fn is_prefetch(headers: &HeaderMap) -> bool {
+    let says = |name| headers.get(name).and_then(|value| value.to_str().ok()).is_some_and(is_word_of_prefetch);
+    ["sec-purpose", "purpose", "x-purpose", "x-moz"].into_iter().any(says)
+}
+
+fn is_word_of_prefetch(value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    ["prefetch", "prerender", "preview"].iter().any(|word| value.contains(word))
+}
+
+async fn ask(door: &Door, query: Zeroizing<String>) -> Page {
+    let (answer, page) = oneshot::channel();
+    if door.arrivals.send(Arrival { query, answer }).await.is_err() {
+        return Page::Ended;
+    }
+    page.await.unwrap_or(Page::Ended)
+}
+
+fn all_taken(taken: &[SocketAddr]) -> Failure {
+    let ports: Vec<String> = taken.iter().map(SocketAddr::to_string).collect();
+    unable(&format!("another program holds {}", ports.join(", ")))
+}
+
+fn unable(why: &str) -> Failure {
+    let what = format!("the sign-in cannot listen for the browser: {why}");
+    Failure::new(FailureKind::Settings, what)
+        .hint("end that program, add another port to `redirect_ports` and at the issuer, or credmint login --device")
+}
+
+const PATH: &str = "/callback";
+/// The other family may have just this one taken; that it happens so often is a fault of the machine.
+const TRIES_OF_ANY_PORT: usize = 5;
+const MOST_WAITING: usize = 8;
+const MOST_BUFFERED: usize = 32 * 1024;
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+const LAST_PAGE: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::task::LocalSet;
+
+    /// Sends a request and gives the whole answer.
+    async fn sent(port: u16, head: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.expect("connected");
+        stream.write_all(format!("{head}\r\n\r\n").as_bytes()).await.expect("sent");
+        let mut answer = String::new();
+        timeout(Duration::from_secs(5), stream.read_to_string(&mut answer)).await.expect("in time").expect("UTF-8");
+        answer
+    }
+
+    fn get(port: u16, path: &str, more: &str) -> String {
+        format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}{more}")
+    }
+
+    #[tokio::test]
+    async fn what_is_no_callback_of_a_person_never_arrives() {
+        LocalSet::new()
+            .run_until(async {
+                let mut redirect = Redirect::listen(&[]).await.expect("listening");
+                let port = redirect.port;
+                for (head, status) in [
+                    (get(port, "/favicon.ico", ""), "404"),
+                    (get(port, "/", ""), "404"),
+                    (get(port, "/callback", ""), "404"),
+                    (get(port, "/callback?code=a", "\r\nSec-Purpose: prefetch;prerender"), "404"),
+                    (get(port, "/callback?code=a", "\r\nPurpose: Prefetch"), "404"),
+                    (format!("HEAD /callback?code=a HTTP/1.1\r\nHost: localhost:{port}"), "404"),
+                    (format!("POST /callback?code=a HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Length: 0"), "404"),
+                    (format!("GET /callback?code=a HTTP/1.1\r\nHost: evil.example:{port}"), "400"),
+                ] {
+                    let answer = sent(port, &head).await;
+                    assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{head}: {answer}");
+                }
+                assert!(redirect.arrivals.try_recv().is_err());
+            })
+            .await;
+    }
+
+    #[tokio::test]
+    async fn a_callback_waits_for_its_page_and_a_stray_one_does_not_end_the_listening() {
+        LocalSet::new()
+            .run_until(async {
+                let mut redirect = Redirect::listen(&[]).await.expect("listening");
+                let port = redirect.port;
+                for (query, page, status) in [("state=x", Page::Stray, "400"), ("state=y", Page::Ended, "410")] {
+                    let path = format!("/callback?{query}");
+                    let browser = tokio::task::spawn_local(async move { sent(port, &get(port, &path, "")).await });
+                    let arrival = redirect.arrival().await.expect("arrived");
+                    assert_eq!(arrival.query.as_str(), query);
+                    arrival.answer.send(page).expect("waited for");
+                    assert!(browser.await.expect("answered").starts_with(&format!("HTTP/1.1 {status}")));
+                }
+            })
+            .await;
+    }
+
+    #[tokio::test]
+    async fn the_end_of_the_listening_closes_the_port_and_tells_the_browser_that_waits() {
+        LocalSet::new()
+            .run_until(async {
+                let mut redirect = Redirect::listen(&[]).await.expect("listening");
+                let port = redirect.port;
+                let idle = TcpStream::connect(("127.0.0.1", port)).await.expect("connected");
+                let browser =
+                    tokio::task::spawn_local(async move { sent(port, &get(port, "/callback?a=b", "")).await });
+                let arrival = redirect.arrival().await.expect("arrived");
+                drop((arrival, redirect));
+                assert!(browser.await.expect("answered").starts_with("HTTP/1.1 410"));
+                assert!(loopback::bind(port).await.is_ok(), "the port is free again");
+                let mut rest = Vec::new();
+                let mut idle = idle;
+                timeout(Duration::from_secs(3), idle.read_to_end(&mut rest)).await.expect("closed").expect("read");
+            })
+            .await;
+    }
+
+    #[tokio::test]
+    async fn the_first_free_port_is_taken_and_busy_ones_are_named() {
+        LocalSet::new()
+            .run_until(async {
+                let busy = Redirect::listen(&[]).await.expect("listening");
+                let free = {
+                    let other = Redirect::listen(&[]).await.expect("listening");
+                    other.port
+                };
+                tokio::task::yield_now().await;
+                let second = Redirect::listen(&[busy.port, free]).await.expect("the second is free");
+                assert_eq!(second.address("localhost"), format!("http://localhost:{free}/callback"));
+                let failure = Redirect::listen(&[busy.port, free]).await.err().expect("both are taken");
+                assert!(failure.what.contains(&format!("127.0.0.1:{}, 127.0.0.1:{free}", busy.port)), "{failure:?}");
+                assert!(failure.hint.is_some_and(|hint| hint.contains("--device")));
+            })
+            .await;
+    }
+
+    #[test]
+    fn an_address_is_a_url() {
+        assert_eq!(address("127.0.0.1", 8250), "http://127.0.0.1:8250/callback");
+        assert_eq!(address("::1", 8250), "http://[::1]:8250/callback");
+    }
+}

@@ -1,0 +1,184 @@
+//! Signing in: `credmint login` asks, the agent talks to the issuer, and a person approves in a browser.
+//! A request and its connection come in, a session goes out; what the person has to do is told on the way.
+//! Ends when the caller goes away or the deadline passes, and then leaves nothing. `protocol-spec/agent-protocol.md`, section 10.
+
+mod browser;
+mod device;
+mod listener;
+mod pages;
+mod turn;
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use credmint_agent_protocol::{Login, Reply};
+use credmint_identities::{Provider, SignInError, Tokens, identity_reads};
+use credmint_settings::{Identity, OidcIdentity, Settings};
+use credmint_vocabulary::{Deadline, Failure, FailureKind};
+use tokio::io::AsyncReadExt;
+use tokio::time::sleep_until;
+
+use crate::agent::Agent;
+use crate::connection::Stream;
+use crate::server::{self, Ended};
+use crate::sessions::{Session, SessionKey, Source};
+use turn::Turn;
+
+/// Signs a person in, or waits for who is doing it.
+pub(crate) async fn login(agent: &Rc<Agent>, stream: &mut dyn Stream, asked: &Login) -> Result<Reply, Ended> {
+    let settings = agent.settings.in_files(asked.settings.as_deref(), asked.usual_settings.as_deref());
+    let settings = settings.map_err(Failure::from)?;
+    let (name, identity) = person(&settings, &asked.identity)?;
+    can_be_kept(agent, &settings, name)?;
+    let flow = flow_of(&asked.flow)?;
+    let reads = identity_reads(&Identity::Oidc(Box::new(identity.clone())));
+    let caller = server::caller_of(stream, reads).await?;
+    let deadline = deadline_of(asked, identity);
+    let key = SessionKey::of(name, identity);
+    let _lead = match turn::take(agent, stream, key, (name, deadline)).await? {
+        Turn::Ours(lead) => lead,
+        Turn::Theirs(session) => return Ok(Reply::SignedIn(session.status())),
+    };
+    agent.stay(settings.agent.idle_exit);
+    let discovery = Provider::discover(identity, &caller, &agent.https, deadline);
+    let provider = while_there(stream, (name, deadline), discovery).await?;
+    let provider = provider.map_err(|error| refused(name, &error))?;
+    let attempt = Attempt { agent, name, identity, key, deadline };
+    let session = match flow {
+        Flow::Device => device::sign_in(&attempt, stream, provider).await?,
+        Flow::Browser | Flow::Paste => browser::sign_in(&attempt, stream, provider, flow).await?,
+    };
+    Ok(Reply::SignedIn(session.status()))
+}
+
+/// How a person approves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Browser,
+    Paste,
+    Device,
+}
+
+/// One sign-in that is under way.
+struct Attempt<'a> {
+    agent: &'a Rc<Agent>,
+    name: &'a str,
+    identity: &'a OidcIdentity,
+    key: SessionKey,
+    deadline: Deadline,
+}
+
+impl Attempt<'_> {
+    /// Keeps what it came to. What was made from the sign-in before goes: it may have been another person's.
+    fn keep(&self, provider: Provider, tokens: Tokens) -> Result<Rc<Session>, Failure> {
+        let kind = self.identity.token;
+        tokens.subject(kind).map_err(|error| refused(self.name, &error))?;
+        let sign_in = (self.key, self.agent.sessions.next());
+        let session = Session::new(self.name, sign_in, kind, Source::Provider(Box::new(provider)), tokens);
+        self.agent.sessions.put(&session);
+        self.agent.take_entries_of(self.key).into_iter().for_each(|entry| self.agent.drop_entry(entry));
+        self.agent.changed.notify_one();
+        Ok(session)
+    }
+
+    fn refused(&self, error: &SignInError) -> Failure {
+        refused(self.name, error)
+    }
+}
+
+fn refused(name: &str, error: &SignInError) -> Failure {
+    let hint = error.hint().unwrap_or_else(|| format!("credmint login {name}"));
+    Failure::new(error.kind(), format!("nobody is signed in as `{name}`: {error}")).hint(hint)
+}
+
+/// Does something for as long as the caller is there and there is time.
+async fn while_there<T>(
+    stream: &mut dyn Stream,
+    (name, deadline): (&str, Deadline),
+    work: impl Future<Output = T>,
+) -> Result<T, Ended> {
+    tokio::select! {
+        done = work => Ok(done),
+        error = gone(stream) => Err(Ended::Gone(error.into())),
+        () = sleep_until(deadline.instant().into()) => Err(too_late(name).into()),
+    }
+}
+
+/// Waits until the caller goes away; what it says meanwhile was not asked for.
+async fn gone(stream: &mut dyn Stream) -> std::io::Error {
+    let mut unasked = zeroize::Zeroizing::new([0; 256]);
+    loop {
+        match stream.read(&mut *unasked).await {
+            Ok(0) => return std::io::ErrorKind::UnexpectedEof.into(),
+            Ok(_) => {}
+            Err(error) => return error,
+        }
+    }
+}
+
+fn too_late(name: &str) -> Failure {
+    Failure::new(FailureKind::Unreachable, format!("nobody finished the sign-in of `{name}` in time"))
+        .hint(format!("credmint login {name}"))
+}
+
+/// Finds the identity; no name means the only one that there is.
+fn person<'a>(settings: &'a Settings, name: &str) -> Result<(&'a str, &'a OidcIdentity), Failure> {
+    let people: Vec<(&str, &OidcIdentity)> = people(settings).collect();
+    let only = if let [only] = people.as_slice() { Some(*only).filter(|_| name.is_empty()) } else { None };
+    let named = people.iter().copied().find(|(own, _)| *own == name);
+    named.or(only).ok_or_else(|| no_person(&people, name))
+}
+
+/// Lists the identities of people.
+fn people(settings: &Settings) -> impl Iterator<Item = (&str, &OidcIdentity)> {
+    settings.identities.iter().filter_map(|(name, identity)| match identity {
+        Identity::Oidc(person) => Some((name.as_str(), person.as_ref())),
+        _ => None,
+    })
+}
+
+fn no_person(people: &[(&str, &OidcIdentity)], name: &str) -> Failure {
+    let commands: Vec<String> = people.iter().map(|(name, _)| format!("credmint login {name}")).collect();
+    let what = match (people, name) {
+        ([], _) => "no identity of the settings is a person's".to_owned(),
+        (_, "") => "the settings have more than one identity that a person signs in for".to_owned(),
+        _ => format!("`{name}` is no identity that a person signs in for"),
+    };
+    let hint = match people {
+        [] => "add one to the settings: [identity.me] with kind = \"oidc\", issuer and client_id".to_owned(),
+        _ => commands.join(" or "),
+    };
+    Failure::new(FailureKind::Settings, what).hint(hint)
+}
+
+fn can_be_kept(agent: &Agent, settings: &Settings, name: &str) -> Result<(), Failure> {
+    if agent.bridge.is_some() && !settings.agent.once {
+        return Ok(());
+    }
+    let what = format!("the sign-in of `{name}` needs an agent that stays: nothing would keep it");
+    let hint = format!("do not ask for CREDMINT_AGENT=once or mode = \"once\", then credmint login {name}");
+    Err(Failure::new(FailureKind::Settings, what).hint(hint))
+}
+
+fn flow_of(word: &str) -> Result<Flow, Failure> {
+    match word {
+        "" | "browser" => Ok(Flow::Browser),
+        "paste" => Ok(Flow::Paste),
+        "device" => Ok(Flow::Device),
+        _ => Err(Failure::new(FailureKind::Usage, "the agent does not know this way to sign in").hint(server::RESTART)),
+    }
+}
+
+/// Gives the deadline of the whole sign-in: the caller's, else the settings'; never more than an hour.
+fn deadline_of(asked: &Login, identity: &OidcIdentity) -> Deadline {
+    let wanted = match asked.deadline_ms {
+        0 => identity.sign_in_timeout,
+        milliseconds => Duration::from_millis(milliseconds),
+    };
+    Deadline::after(Instant::now(), wanted.min(LONGEST))
+}
+
+const LONGEST: Duration = Duration::from_secs(60 * 60);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+//! The pages that a browser shows at the end of a sign-in: who signed in, or what to do.
+//! What happened comes in, a complete HTTP response goes out.
+//! No scripts, nothing loaded from anywhere, nothing kept by the browser; every word that came from elsewhere is escaped.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use credmint_vocabulary::{Failure, printable};
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body_util::Full;
+
+/// Says what a page is about.
+#[derive(Debug)]
+pub(crate) enum Page {
+    /// It worked.
+    SignedIn {
+        /// Who, as the token has it.
+        who: String,
+        /// The issuer, in words.
+        issuer: String,
+        /// How the session ends.
+        ends: String,
+    },
+    /// It did not.
+    Refused(Failure),
+    /// The request belongs to no sign-in that waits here.
+    Stray,
+    /// The sign-in is over already, or was given up.
+    Ended,
+    /// There is nothing under that address.
+    Nothing,
+}
+
+impl Page {
+    /// Makes the response.
+    pub(crate) fn response(&self) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(Bytes::from(self.html())));
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        for (name, value) in HEADERS {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        if let Ok(policy) = HeaderValue::try_from(content_policy()) {
+            headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+        }
+        response
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::SignedIn { .. } => StatusCode::OK,
+            Self::Refused(_) => StatusCode::FORBIDDEN,
+            Self::Stray => StatusCode::BAD_REQUEST,
+            Self::Ended => StatusCode::GONE,
+            Self::Nothing => StatusCode::NOT_FOUND,
+        }
+    }
+
+    fn html(&self) -> String {
+        let (class, mark, title) = self.head();
+        let body = self.body();
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} – credmint</title>\n\
+             <style>{STYLE}</style>\n</head>\n<body>\n<main class=\"{class}\">\n\
+             <p class=\"mark\" aria-hidden=\"true\">{mark}</p>\n<h1>{title}</h1>\n{body}</main>\n\
+             <footer>credmint, on this computer</footer>\n</body>\n</html>\n"
+        )
+    }
+
+    fn head(&self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::SignedIn { .. } => ("good", "✓", "Signed in"),
+            Self::Refused(_) => ("bad", "✕", "Not signed in"),
+            Self::Stray => ("bad", "?", "Not this sign-in"),
+            Self::Ended => ("bad", "–", "This sign-in is over"),
+            Self::Nothing => ("bad", "?", "Nothing here"),
+        }
+    }
+
+    fn body(&self) -> String {
+        match self {
+            Self::SignedIn { who, issuer, ends } => format!(
+                "<dl>\n<dt>Who</dt><dd>{}</dd>\n<dt>At</dt><dd>{}</dd>\n<dt>Until</dt><dd>{}</dd>\n</dl>\n\
+                 <p>You can close this tab and go back to the terminal.</p>\n\
+                 <p class=\"small\">Is this not you? Run <code>credmint logout</code>.</p>\n",
+                escaped(who),
+                escaped(issuer),
+                escaped(ends)
+            ),
+            Self::Refused(failure) => refused(failure),
+            Self::Stray => "<p>This address does not belong to the sign-in that waits on this computer. It goes on waiting.</p>\n\
+                 <p>Go back to the terminal, and open the address that it shows. If somebody sent you a link, do not use it.</p>\n"
+                .to_owned(),
+            Self::Ended => {
+                "<p>It was finished, given up, or took too long.</p>\n<p>Run <code>credmint login</code> again if you need it.</p>\n"
+                    .to_owned()
+            }
+            Self::Nothing => "<p>credmint waits here for the end of a sign-in, and shows nothing else.</p>\n".to_owned(),
+        }
+    }
+}
+
+fn refused(failure: &Failure) -> String {
+    let hint = failure.hint.as_deref().unwrap_or("credmint login");
+    format!(
+        "<p>{}</p>\n<p>What to do:</p>\n<p><code>{}</code></p>\n<p class=\"small\">The terminal says the same.</p>\n",
+        escaped(&failure.what),
+        escaped(hint)
+    )
+}
+
+/// Makes a text from elsewhere safe inside an element.
+fn escaped(text: &str) -> String {
+    let mut safe = String::new();
+    for c in printable(text, MOST_TEXT).chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Allows the one style of ours, by its hash, and nothing else.
+fn content_policy() -> String {
+    let hash = BASE64_STANDARD.encode(digest(&SHA256, STYLE.as_bytes()));
+    format!(
+        "default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+}
+
+/// The address in the browser holds the authorization code: it goes to no other site and into no cache.
+const HEADERS: [(header::HeaderName, &str); 6] = [
+    (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+    (header::CACHE_CONTROL, "no-store"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::CONNECTION, "close"),
+];
+const MOST_TEXT: usize = 600;
+const STYLE: &str = include_str!("page.css");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use credmint_vocabulary::FailureKind;
+    use http_body_util::BodyExt;
+
+    fn all() -> [Page; 5] {
+        let failure = Failure::new(FailureKind::Refused, "id.corp.example refused").hint("credmint login me --device");
+        let (who, issuer, ends) = ("ada".to_owned(), "id.corp.example".to_owned(), "17:00".to_owned());
+        [Page::SignedIn { who, issuer, ends }, Page::Refused(failure), Page::Stray, Page::Ended, Page::Nothing]
+    }
+
+    async fn text(page: &Page) -> String {
+        let body = page.response().into_body().collect().await.expect("whole").to_bytes();
+        String::from_utf8(body.to_vec()).expect("UTF-8")
+    }
+
+    #[tokio::test]
+    async fn no_page_runs_or_loads_anything() {
+        for page in all() {
+            let response = page.response();
+            let value = |name: &str| response.headers().get(name).and_then(|v| v.to_str().ok()).unwrap_or_default();
+            assert_eq!(value("cache-control"), "no-store");
+            assert_eq!(value("referrer-policy"), "no-referrer");
+            let policy = value("content-security-policy");
+            assert!(policy.starts_with("default-src 'none'; style-src 'sha256-") && !policy.contains("unsafe"));
+            let html = text(&page).await;
+            let style = html.split("<style>").nth(1).and_then(|rest| rest.split("</style>").next()).expect("a style");
+            let hash = BASE64_STANDARD.encode(digest(&SHA256, style.as_bytes()));
+            assert!(policy.contains(&hash), "the style is the one that is allowed");
+            for word in ["<script", "src=", "href=", "url(", "@import", "http://", "https://", "onload", "style=\""] {
+                assert!(!html.contains(word), "{word} in {html}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_comes_from_elsewhere_is_escaped() {
+        let who = "<img src=x onerror=\"alert('1')\">&\u{1b}[31m".to_owned();
+        let html = text(&Page::SignedIn { who, issuer: "i".into(), ends: "e".into() }).await;
+        assert!(html.contains("&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;"), "{html}");
+        assert!(!html.contains('\u{1b}'));
+    }
+
+    #[tokio::test]
+    async fn a_refusal_says_what_to_do() {
+        let [_, refused, ..] = all();
+        let html = text(&refused).await;
+        assert_eq!(refused.response().status(), StatusCode::FORBIDDEN);
+        assert!(html.contains("id.corp.example refused") && html.contains("<code>credmint login me --device</code>"));
+    }
+
+    #[tokio::test]
+    async fn who_signed_in_to_what_until_when_is_on_the_page() {
+        let [signed_in, ..] = all();
+        let html = text(&signed_in).await;
+        for word in ["<dd>ada</dd>", "<dd>id.corp.example</dd>", "<dd>17:00</dd>", "close this tab", "credmint logout"]
+        {
+            assert!(html.contains(word), "{word}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Signing out: at the issuer, and here with all that was made from the session.
+//! Which identity comes in; what was ended, and what could not be, goes out in words.
+//! Drops what it cannot revoke, too: nothing that a person signs out of stays in memory.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use credmint_agent_protocol::{Logout, Reply};
+use credmint_local_machine::clock;
+use credmint_settings::Settings;
+use credmint_vocabulary::{Deadline, Failure, FailureKind};
+
+use crate::agent::Agent;
+use crate::entries::Entry;
+use crate::recipe::session_of;
+use crate::sessions::{Session, Source};
+
+/// What was ended, and what was not.
+#[derive(Default)]
+struct Account {
+    done: Vec<String>,
+    failed: Vec<String>,
+}
+
+impl Account {
+    fn note(&mut self, done: Result<String, String>) {
+        match done {
+            Ok(words) => self.done.push(words),
+            Err(words) => self.failed.push(words),
+        }
+    }
+}
+
+/// Signs out, of one identity or of all. Settings that cannot be read keep nobody from it.
+pub(crate) async fn logout(agent: &Rc<Agent>, asked: &Logout) -> Result<Reply, Failure> {
+    let settings = agent.settings.in_files(asked.settings.as_deref(), asked.usual_settings.as_deref());
+    let settings = settings.map_err(Failure::from);
+    let sessions = match asked.identity.as_deref() {
+        None | Some("") => agent.sessions.all(),
+        Some(name) => of_name(agent, settings, name)?,
+    };
+    let deadline = Deadline::after(Instant::now(), WHOLE_LOGOUT);
+    let mut account = Account::default();
+    for session in sessions {
+        end(agent, &session, deadline, &mut account).await;
+    }
+    if account.done.is_empty() && account.failed.is_empty() {
+        account.done.push("nobody was signed in".to_owned());
+    }
+    Ok(Reply::LoggedOut { done: account.done, failed: account.failed })
+}
+
+/// Finds the session of a name: as the caller's settings have it, or any of that name when they say nothing of it.
+fn of_name(agent: &Agent, settings: Result<Rc<Settings>, Failure>, name: &str) -> Result<Vec<Rc<Session>>, Failure> {
+    let named = || agent.sessions.all().into_iter().filter(|session| session.name == name).collect::<Vec<_>>();
+    let identity = settings.as_ref().ok().and_then(|settings| settings.identities.get(name));
+    match (identity.map(|identity| session_of(name, identity)), named()) {
+        (Some(Some(key)), others) => Ok(agent.sessions.get(key).map_or(others, |session| vec![session])),
+        (_, others) if !others.is_empty() => Ok(others),
+        _ => Err(settings.err().unwrap_or_else(|| unknown(name))),
+    }
+}
+
+fn unknown(name: &str) -> Failure {
+    Failure::new(FailureKind::Settings, format!("`{name}` is no identity that a person signs in for"))
+        .hint("credmint logout --all")
+}
+
+/// Ends one session: first here, so that nobody uses it meanwhile, then at the issuer.
+async fn end(agent: &Rc<Agent>, session: &Session, deadline: Deadline, account: &mut Account) {
+    agent.sessions.remove(session.sign_in.0);
+    let entries = agent.take_entries_of(session.sign_in.0);
+    session.rest(deadline.at_most(Instant::now(), FOR_A_RENEWAL)).await;
+    account.note(revoked(agent, session, deadline).await);
+    for entry in entries {
+        end_entry(agent, &session.name, &entry, deadline, account).await;
+    }
+    agent.changed.notify_one();
+}
+
+async fn revoked(agent: &Agent, session: &Session, deadline: Deadline) -> Result<String, String> {
+    let name = &session.name;
+    let Ok(kept) = session.kept() else { return Ok(format!("{name}: the session was over already")) };
+    match &session.source {
+        Source::Provider(provider) => {
+            let step = deadline.at_most(Instant::now(), ONE_REVOCATION);
+            let revoked = provider.revoke(&kept.tokens, &agent.https, clock::now(), step).await;
+            let who = provider.who();
+            revoked
+                .map(|()| format!("{name}: signed out, and its tokens are revoked at {who}"))
+                .map_err(|error| format!("{name}: signed out here, but not at the issuer: {error}"))
+        }
+        #[cfg(test)]
+        Source::Scripted(_) => Ok(format!("{name}: signed out")),
+    }
+}
+
+/// Revokes what an entry was lent; an entry without a lease is dropped, and ends by itself where it was handed out.
+async fn end_entry(agent: &Agent, name: &str, entry: &Rc<Entry>, deadline: Deadline, account: &mut Account) {
+    let Some(lease) = entry.lease.take() else { return };
+    let hostname = &entry.recipe.hostname;
+    let step = deadline.at_most(Instant::now(), ONE_REVOCATION);
+    let revoked = credmint_issuers::revoke(lease, &agent.https, step).await;
+    account.note(
+        revoked
+            .map(|()| format!("{name}: what it got for {hostname} is revoked"))
+            .map_err(|error| format!("{name}: what it got for {hostname} is dropped, but not revoked: {error}")),
+    );
+}
+
+const WHOLE_LOGOUT: Duration = Duration::from_secs(9);
+const FOR_A_RENEWAL: Duration = Duration::from_secs(3);
+const ONE_REVOCATION: Duration = Duration::from_secs(4);

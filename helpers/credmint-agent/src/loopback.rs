@@ -1,0 +1,81 @@
+//! Listening on loopback: one port on both families, and only under our own names.
+//! A port comes in, bound listeners go out; a request's headers come in, whether they name us goes out.
+//! Binds loopback and nothing else.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use http::{HeaderMap, header};
+use tokio::net::TcpListener;
+
+/// Binds a port on both loopback families, or on none if somebody else holds one; 0 means any port, the same on both.
+pub(crate) async fn bind(port: u16) -> Result<Vec<(SocketAddr, TcpListener)>, (SocketAddr, io::Error)> {
+    let (mut bound, mut port) = (Vec::new(), port);
+    for family in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
+        let wanted = SocketAddr::new(family, port);
+        match TcpListener::bind(wanted).await.and_then(|listener| Ok((listener.local_addr()?, listener))) {
+            Ok((address, listener)) => {
+                port = address.port();
+                bound.push((address, listener));
+            }
+            Err(error) if family.is_ipv6() && is_family_missing(&error) => {}
+            Err(error) => return Err((wanted, error)),
+        }
+    }
+    Ok(bound)
+}
+
+/// A machine without IPv6 has no `::1`.
+fn is_family_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
+        || error.raw_os_error() == Some(EAFNOSUPPORT)
+}
+
+/// Tells whether somebody else has the port: Windows says "access denied" of a port in one of its excluded ranges.
+pub(crate) fn is_taken(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied)
+}
+
+/// Gives the name by which a request reached us, if it is ours: a page that got here by DNS rebinding has another.
+pub(crate) fn own_name(headers: &HeaderMap, port: u16) -> Option<&str> {
+    let host = headers.get(header::HOST)?.to_str().ok()?;
+    ["127.0.0.1", "[::1]", "localhost"].iter().any(|name| host == format!("{name}:{port}")).then_some(host)
+}
+
+/// `EAFNOSUPPORT` on Linux; other systems report the kinds above.
+const EAFNOSUPPORT: i32 = 97;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn any_port_is_the_same_on_both_families_and_nobody_elses() {
+        let bound = bind(0).await.expect("bound");
+        let ports: Vec<u16> = bound.iter().map(|(address, _)| address.port()).collect();
+        assert!(ports.iter().all(|port| *port == ports[0] && *port != 0), "{ports:?}");
+        let (address, error) = bind(ports[0]).await.expect_err("taken");
+        assert!(is_taken(&error) && address.port() == ports[0]);
+        drop(bound);
+        assert!(bind(ports[0]).await.is_ok(), "dropped is given back");
+    }
+
+    #[tokio::test]
+    async fn half_a_port_is_none_zitadel_926() {
+        let (_, other) = bind(0).await.expect("bound").pop().expect("one");
+        let port = other.local_addr().expect("bound").port();
+        assert!(bind(port).await.is_err());
+    }
+
+    #[test]
+    fn only_loopback_names_with_our_port_are_ours() {
+        let named = |host: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, host.parse().expect("a value"));
+            own_name(&headers, 8250).is_some()
+        };
+        assert!(named("127.0.0.1:8250") && named("[::1]:8250") && named("localhost:8250"));
+        assert!(!named("evil.example:8250") && !named("127.0.0.1:1") && !named("127.0.0.1"));
+        assert!(own_name(&HeaderMap::new(), 8250).is_none());
+    }
+}

@@ -1,0 +1,388 @@
+//! Who is signed in: one session an identity, its tokens swapped as one object, its renewal one flight.
+//! Tokens of a sign-in come in, subject tokens go out; what the issuer has ended stays known as over until the next sign-in.
+//! Begins no sign-in, and holds everything in memory alone.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use credmint_agent_protocol::SessionStatus;
+use credmint_identities::{Claims, IdentityError, Provider, RefreshError, SubjectToken, Tokens};
+use credmint_local_machine::clock;
+use credmint_settings::{OidcIdentity, OidcTokenKind, RedirectHost};
+use credmint_vocabulary::{Deadline, Failure, Timestamp};
+use tokio::sync::watch;
+use tokio::time::timeout_at;
+
+use crate::agent::Agent;
+use crate::failure;
+use crate::recipe::digest_of;
+
+/// Names the session of an identity: its name and all of its settings that the issuer gets to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SessionKey([u8; 32]);
+
+impl SessionKey {
+    /// Gives the key; another browser or another port is the same person at the same issuer.
+    pub(crate) fn of(name: &str, identity: &OidcIdentity) -> Self {
+        let seen = OidcIdentity {
+            browser: None,
+            redirect_ports: Vec::new(),
+            redirect_host: RedirectHost::default(),
+            sign_in_timeout: Duration::ZERO,
+            ..identity.clone()
+        };
+        Self(digest_of(&(name, seen)))
+    }
+}
+
+/// Names one sign-in: the next one for the same identity has a higher number.
+pub(crate) type SignIn = (SessionKey, u64);
+
+/// Holds what a person's sign-in came to.
+pub(crate) struct Session {
+    /// Name of the identity.
+    pub(crate) name: String,
+    /// Which sign-in it is.
+    pub(crate) sign_in: SignIn,
+    /// Who signed in, for people.
+    pub(crate) who: Option<String>,
+    /// The issuer.
+    pub(crate) source: Source,
+    since: Timestamp,
+    kind: OidcTokenKind,
+    state: RefCell<State>,
+    used: Cell<Timestamp>,
+    tried: Cell<Option<Instant>>,
+    flight: RefCell<Option<Landing>>,
+}
+
+#[derive(Clone)]
+enum State {
+    Live(Rc<Kept>),
+    /// Why, for people.
+    Over(String),
+}
+
+/// Holds the tokens of one answer of the issuer, with its time by both clocks.
+pub(crate) struct Kept {
+    /// All of them.
+    pub(crate) tokens: Tokens,
+    kind: OidcTokenKind,
+    got: Timestamp,
+    began: Instant,
+}
+
+type Landing = watch::Receiver<Option<Result<(), Failure>>>;
+
+/// Says who renews.
+pub(crate) enum Source {
+    /// An OpenID Provider.
+    Provider(Box<Provider>),
+    /// A test.
+    #[cfg(test)]
+    Scripted(tests::Script),
+}
+
+impl Source {
+    async fn refresh(&self, tokens: &Tokens, agent: &Agent) -> Result<Tokens, RefreshError> {
+        match self {
+            Self::Provider(provider) => {
+                let deadline = Deadline::after(Instant::now(), WHOLE_FLIGHT);
+                provider.refresh(tokens, &agent.https, clock::now(), deadline).await
+            }
+            #[cfg(test)]
+            Self::Scripted(script) => script.next(tokens).await,
+        }
+    }
+
+    fn issuer(&self) -> &str {
+        match self {
+            Self::Provider(provider) => provider.issuer(),
+            #[cfg(test)]
+            Self::Scripted(_) => "https://id.corp.example",
+        }
+    }
+}
+
+impl Kept {
+    fn new(tokens: Tokens, kind: OidcTokenKind) -> Rc<Self> {
+        Rc::new(Self { tokens, kind, got: clock::now(), began: Instant::now() })
+    }
+
+    /// Gives the wall clock's time, but never less than has passed.
+    fn now(&self, wall: Timestamp) -> Timestamp {
+        wall.max(self.got.plus(self.began.elapsed()))
+    }
+
+    fn ends(&self) -> Option<Timestamp> {
+        self.tokens.ends(self.kind)
+    }
+
+    fn is_alive(&self, wall: Timestamp) -> bool {
+        self.ends().is_none_or(|end| end > self.now(wall))
+    }
+
+    /// Says when it is to be renewed: a third of its life before the end, at least a minute, at most half of its life.
+    fn due(&self) -> Timestamp {
+        let Some(end) = self.ends() else { return self.got.plus(LIFE_OF_THE_ENDLESS) };
+        let life = end.remaining(self.got);
+        end.minus((life / 3).max(LEAST_REMAINING).min(life / 2))
+    }
+
+    fn is_due(&self, wall: Timestamp) -> bool {
+        self.due() <= self.now(wall)
+    }
+}
+
+impl Session {
+    /// Makes a session of the tokens of a sign-in.
+    pub(crate) fn new(name: &str, sign_in: SignIn, kind: OidcTokenKind, source: Source, tokens: Tokens) -> Rc<Self> {
+        Rc::new(Self {
+            name: name.to_owned(),
+            sign_in,
+            who: tokens.claims.as_ref().and_then(person),
+            source,
+            since: clock::now(),
+            kind,
+            state: State::Live(Kept::new(tokens, kind)).into(),
+            used: clock::now().into(),
+            tried: Cell::default(),
+            flight: RefCell::default(),
+        })
+    }
+
+    /// Gives the present tokens, or why it is over.
+    pub(crate) fn kept(&self) -> Result<Rc<Kept>, IdentityError> {
+        match &*self.state.borrow() {
+            State::Live(kept) => Ok(Rc::clone(kept)),
+            State::Over(why) => Err(IdentityError::SessionOver { name: self.name.clone(), why: why.clone() }),
+        }
+    }
+
+    /// Gives the subject token as it is at this moment, without asking anybody.
+    pub(crate) fn subject_now(&self) -> Result<SubjectToken, Failure> {
+        self.end_if_it_cannot_go_on(clock::now());
+        let kept = self.kept().map_err(|error| failure::of_session(&error))?;
+        kept.tokens.subject(self.kind).map_err(|error| failure::of_session(&error.into()))
+    }
+
+    /// Without a refresh token a session ends with its token.
+    fn end_if_it_cannot_go_on(&self, now: Timestamp) {
+        let Ok(kept) = self.kept() else { return };
+        if kept.tokens.refresh.is_none() && !kept.is_alive(now) {
+            let why = "its token has ended, and the issuer gave none to renew it with";
+            self.state.replace(State::Over(why.to_owned()));
+        }
+    }
+
+    /// Tells whether it keeps the agent: it is not over, and somebody used it within the last hours.
+    pub(crate) fn is_in_use(&self, now: Timestamp) -> bool {
+        self.kept().is_ok() && now < self.used.get().plus(IN_USE)
+    }
+
+    fn can_be_renewed(&self) -> bool {
+        self.kept().is_ok_and(|kept| kept.tokens.refresh.is_some())
+    }
+
+    fn has_rested(&self) -> bool {
+        self.tried.get().is_none_or(|tried| tried.elapsed() >= MINIMUM_INTERVAL)
+    }
+
+    /// Takes what a renewal came to. New tokens replace the old ones as one object before anybody can use either.
+    fn land(&self, outcome: Result<Tokens, RefreshError>) -> Result<(), Failure> {
+        match outcome {
+            Ok(tokens) => {
+                self.state.replace(State::Live(Kept::new(tokens, self.kind)));
+                Ok(())
+            }
+            Err(RefreshError::Over(why)) => {
+                self.state.replace(State::Over(why));
+                self.kept().map(drop).map_err(|error| failure::of_session(&error))
+            }
+            Err(RefreshError::NotNow(error)) => Err(failure::of_session(&error.into())),
+        }
+    }
+
+    /// Waits for a renewal that is under way, so that the newest tokens are the ones that are revoked.
+    pub(crate) async fn rest(&self, deadline: Deadline) {
+        let flight = self.flight.borrow().clone();
+        if let Some(mut landing) = flight {
+            let _ = timeout_at(deadline.instant().into(), landing.wait_for(Option::is_some)).await;
+        }
+    }
+
+    /// Describes it without what it holds.
+    pub(crate) fn status(&self) -> SessionStatus {
+        self.end_if_it_cannot_go_on(clock::now());
+        let kept = self.kept();
+        let renews = kept.as_ref().ok().filter(|kept| kept.tokens.refresh.is_some()).map(|kept| kept.due().to_string());
+        let how_it_ends = match &*self.state.borrow() {
+            State::Over(why) => format!("over: {why}"),
+            State::Live(_) if renews.is_some() => RENEWED.to_owned(),
+            State::Live(_) => "with its token: the issuer gave none to renew it with".to_owned(),
+        };
+        SessionStatus {
+            identity: self.name.clone(),
+            issuer: self.source.issuer().to_owned(),
+            subject: self.who.clone(),
+            since: self.since.to_string(),
+            until: kept.as_ref().ok().and_then(|kept| kept.ends()).map(|end| end.to_string()),
+            renews,
+            how_it_ends,
+            over: kept.is_err(),
+        }
+    }
+}
+
+/// Gives the subject token of a session, renewed when it is due; the last good one if no new one can be had soon.
+pub(crate) async fn subject(
+    agent: &Rc<Agent>,
+    session: &Rc<Session>,
+    deadline: Deadline,
+) -> Result<SubjectToken, Failure> {
+    session.used.set(clock::now());
+    let kept = session.kept().map_err(|error| failure::of_session(&error))?;
+    if !session.can_be_renewed() || !kept.is_due(clock::now()) {
+        return session.subject_now();
+    }
+    if !kept.is_alive(clock::now()) {
+        renew(agent, session, deadline).await?;
+    } else if session.has_rested() || session.flight.borrow().is_some() {
+        // Nobody waits long for something better than what is still accepted.
+        let _ = renew(agent, session, deadline.at_most(Instant::now(), PATIENCE_WITH_A_GOOD_ONE)).await;
+    }
+    session.subject_now()
+}
+
+/// Renews a session, or waits for who is renewing it: a refresh token may be good for one use only.
+async fn renew(agent: &Rc<Agent>, session: &Rc<Session>, deadline: Deadline) -> Result<(), Failure> {
+    let flying = session.flight.borrow().clone();
+    let mut landing = flying.unwrap_or_else(|| {
+        let (sender, landing) = watch::channel(None);
+        session.flight.replace(Some(landing.clone()));
+        // It flies to its end whoever goes away meanwhile: the issuer may have taken the old refresh token already.
+        tokio::task::spawn_local(fly(Rc::clone(agent), Rc::clone(session), sender));
+        landing
+    });
+    let landed = timeout_at(deadline.instant().into(), landing.wait_for(Option::is_some)).await;
+    match landed {
+        Ok(Ok(outcome)) => outcome.clone().unwrap_or_else(|| Err(failure::not_renewed(&session.name))),
+        _ => Err(failure::not_renewed(&session.name)),
+    }
+}
+
+async fn fly(agent: Rc<Agent>, session: Rc<Session>, sender: watch::Sender<Option<Result<(), Failure>>>) {
+    session.tried.set(Some(Instant::now()));
+    let outcome = match session.kept() {
+        Ok(kept) => session.land(session.source.refresh(&kept.tokens, &agent).await),
+        Err(error) => Err(failure::of_session(&error)),
+    };
+    session.flight.replace(None);
+    sender.send_replace(Some(outcome));
+    agent.changed.notify_one();
+}
+
+/// Renews what is due and in use while nobody asks, and notes what has ended.
+pub(crate) fn look_after(agent: &Rc<Agent>, now: Timestamp) {
+    for session in agent.sessions.all() {
+        session.end_if_it_cannot_go_on(now);
+        let due = session.kept().is_ok_and(|kept| kept.is_due(now));
+        if due && session.is_in_use(now) && session.can_be_renewed() && session.has_rested() {
+            let agent = Rc::clone(agent);
+            let deadline = Deadline::after(Instant::now(), WHOLE_FLIGHT);
+            tokio::task::spawn_local(async move { renew(&agent, &session, deadline).await.is_ok() });
+        }
+    }
+}
+
+/// Finds the claim by which people know who it is.
+fn person(claims: &Claims) -> Option<String> {
+    ["email", "preferred_username", "name", "sub"].iter().find_map(|name| claims.text(name)).filter(|w| !w.is_empty())
+}
+
+/// Keeps the sessions, and who is just signing in.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    known: RefCell<HashMap<SessionKey, Rc<Session>>>,
+    signing_in: RefCell<HashMap<SessionKey, watch::Receiver<()>>>,
+    last: Cell<u64>,
+}
+
+impl Sessions {
+    /// Finds a session, over or not.
+    pub(crate) fn get(&self, key: SessionKey) -> Option<Rc<Session>> {
+        self.known.borrow().get(&key).cloned()
+    }
+
+    /// Lists all of them, by name.
+    pub(crate) fn all(&self) -> Vec<Rc<Session>> {
+        let mut all: Vec<_> = self.known.borrow().values().cloned().collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    /// Gives the number of the next sign-in.
+    pub(crate) fn next(&self) -> u64 {
+        self.last.set(self.last.get() + 1);
+        self.last.get()
+    }
+
+    /// Keeps a session in place of the one before.
+    pub(crate) fn put(&self, session: &Rc<Session>) {
+        self.known.borrow_mut().insert(session.sign_in.0, Rc::clone(session));
+    }
+
+    /// Takes one out.
+    pub(crate) fn remove(&self, key: SessionKey) -> Option<Rc<Session>> {
+        self.known.borrow_mut().remove(&key)
+    }
+
+    /// Drops all.
+    pub(crate) fn clear(&self) {
+        self.known.take();
+    }
+
+    /// Gives the present sign-in of an identity; number 0 when there is none.
+    pub(crate) fn sign_in(&self, key: SessionKey) -> SignIn {
+        (key, self.get(key).map_or(0, |session| session.sign_in.1))
+    }
+
+    /// Takes the lead in signing in, or says for whom to wait.
+    pub(crate) fn lead(&self, key: SessionKey) -> Result<Lead<'_>, watch::Receiver<()>> {
+        if let Some(other) = self.signing_in.borrow().get(&key) {
+            return Err(other.clone());
+        }
+        let (sender, receiver) = watch::channel(());
+        self.signing_in.borrow_mut().insert(key, receiver);
+        Ok(Lead { sessions: self, key, _sender: sender })
+    }
+}
+
+/// Holds the right to sign in for an identity; dropped, it lets those who wait go on.
+pub(crate) struct Lead<'a> {
+    sessions: &'a Sessions,
+    key: SessionKey,
+    _sender: watch::Sender<()>,
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        self.sessions.signing_in.borrow_mut().remove(&self.key);
+    }
+}
+
+const RENEWED: &str = "renewed while it is used, until the issuer refuses or the agent ends";
+/// A session that nobody has used for this long is not renewed any more, and does not keep the agent: a working day.
+const IN_USE: Duration = Duration::from_secs(12 * 60 * 60);
+const LEAST_REMAINING: Duration = Duration::from_secs(60);
+/// How long a token that does not say its end is used before a new one is asked for.
+const LIFE_OF_THE_ENDLESS: Duration = Duration::from_secs(5 * 60);
+/// Least time between two tries while the last good token is still accepted.
+const MINIMUM_INTERVAL: Duration = Duration::from_secs(10);
+const PATIENCE_WITH_A_GOOD_ONE: Duration = Duration::from_secs(3);
+const WHOLE_FLIGHT: Duration = Duration::from_secs(8);
+
+#[cfg(test)]
+pub(crate) mod tests;

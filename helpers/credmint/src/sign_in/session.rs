@@ -47,7 +47,7 @@ pub(crate) fn is_missing(names: &[&str], sessions: &[SessionStatus], now: Timest
         !session.over && (session.renews.is_some() || !session.until.as_ref().is_some_and(past))
     };
     let is_in = |name: &&str| sessions.iter().filter(lives).any(|session| session.identity == **name);
-    !names.iter().all(|name| is_in(name))
+    !names.iter().all(is_in)
 }
 
 fn shown(text: &str) -> String {

@@ -12,16 +12,12 @@ use crate::reader::shape::{Key, may, must};
 /// How a server is reached.
 pub(crate) const PEER: &[Key] = &[may("ca"), may("ca_only"), may("proxy")];
 
-/// The authorization server and who we are to it.
-pub(crate) const CLIENT: &[Key] = &[
-    may("issuer"),
-    may("token_endpoint"),
-    must("client_id"),
-    may("client_auth"),
-    may("client_secret"),
-    may("client_key"),
-    may("client_key_id"),
-];
+/// The authorization server.
+pub(crate) const SERVER: &[Key] = &[may("issuer"), may("token_endpoint")];
+
+/// Who we are to it.
+pub(crate) const CLIENT: &[Key] =
+    &[must("client_id"), may("client_auth"), may("client_secret"), may("client_key"), may("client_key_id")];
 
 pub(crate) fn peer(fields: &Fields<'_>) -> Result<Peer, SettingsError> {
     let ca_only = fields.flag("ca_only")?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::error::SettingsError;
 use crate::identity::{ClientCredentials, Identity};
-use crate::reader::client::{CLIENT, PEER, authentication, authorization_server, peer};
+use crate::reader::client::{CLIENT, PEER, SERVER, authentication, authorization_server, peer};
 use crate::reader::fields::Fields;
 use crate::reader::item::Item;
 use crate::reader::oidc;
@@ -21,10 +21,10 @@ pub(crate) const KINDS: &[Kind<Identity>] = &[
     Kind { word: "command", keys: &[&[must("command"), may("timeout")]], read: command },
     Kind {
         word: "client-credentials",
-        keys: &[CLIENT, &[may("scopes"), may("audience"), may("resource")], PEER],
+        keys: &[SERVER, CLIENT, &[may("scopes"), may("audience"), may("resource")], PEER],
         read: client_credentials,
     },
-    Kind { word: "oidc", keys: &[oidc::PROVIDER, oidc::SIGN_IN, PEER], read: oidc::person },
+    Kind { word: "oidc", keys: &[oidc::PROVIDER, CLIENT, oidc::SIGN_IN, PEER], read: oidc::person },
 ];
 
 pub(crate) fn identity(table: &Table) -> Result<Identity, SettingsError> {

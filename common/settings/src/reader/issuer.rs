@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::error::SettingsError;
 use crate::issuer::{Issuer, LocalCa, OidcToken, TokenExchange, VaultPki, VaultSecret, VaultToken};
-use crate::reader::client::{CLIENT, PEER, authentication, authorization_server, peer};
+use crate::reader::client::{CLIENT, PEER, SERVER, authentication, authorization_server, peer};
 use crate::reader::fields::Fields;
 use crate::reader::item::Item;
 use crate::reader::shape::{Key, Kind, may, must};
@@ -16,7 +16,7 @@ use crate::tree::Table;
 pub(crate) const KINDS: &[Kind<Issuer>] = &[
     Kind { word: "vault-pki", keys: &[LOGIN, PKI, PEER], read: vault_pki },
     Kind { word: "oidc", keys: &[&[may("audience")]], read: oidc },
-    Kind { word: "token-exchange", keys: &[CLIENT, EXCHANGE, PEER], read: token_exchange },
+    Kind { word: "token-exchange", keys: &[SERVER, CLIENT, EXCHANGE, PEER], read: token_exchange },
     Kind { word: "vault-token", keys: &[LOGIN, PEER], read: vault_token },
     Kind { word: "vault-secret", keys: &[LOGIN, &[must("path"), may("field")], PEER], read: vault_secret },
     Kind { word: "local-ca", keys: &[&[may("key"), may("common_name"), may("uris"), may("ttl")]], read: local_ca },

@@ -8,19 +8,12 @@ use std::time::Duration;
 use crate::error::SettingsError;
 use crate::identity::{Identity, OidcIdentity, OidcTokenKind, RedirectHost};
 use crate::reader::client::{authentication, peer};
-use crate::reader::fields::Fields;
+use crate::reader::fields::{Fields, is_secret_word};
 use crate::reader::item::Item;
 use crate::reader::shape::{Key, may, must};
 
-/// The OpenID Provider and who we are to it.
-pub(crate) const PROVIDER: &[Key] = &[
-    must("issuer"),
-    must("client_id"),
-    may("client_auth"),
-    may("client_secret"),
-    may("client_key"),
-    may("client_key_id"),
-];
+/// The OpenID Provider.
+pub(crate) const PROVIDER: &[Key] = &[must("issuer")];
 
 /// What is asked for, and how the person gets there and back.
 pub(crate) const SIGN_IN: &[Key] = &[
@@ -93,6 +86,9 @@ impl Item<'_> {
         }
         if OURS.contains(&name) {
             return Err(self.is_wrong("is set by credmint itself").with_hint("leave it out"));
+        }
+        if is_secret_word(name) {
+            return Err(self.is_wrong("looks like a secret").with_hint("leave it out: it would stand in a URL"));
         }
         Ok(())
     }

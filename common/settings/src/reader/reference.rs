@@ -60,12 +60,13 @@ fn kinds<T>(label: &str, kinds: &[Kind<T>]) -> Vec<(String, Keys)> {
 fn tables() -> Vec<(String, Keys)> {
     const KIND: Keys = &[&[must("kind")]];
     const METHOD: Keys = &[&[must("method")]];
-    let fixed: [(&str, Keys); 10] = [
+    let fixed: [(&str, Keys); 11] = [
         ("Sources", source::KEYS),
         ("Hosts", host::HOST),
         ("Bridge", host::BRIDGE),
         ("Agent", host::AGENT),
         ("Server keys", &[client::PEER]),
+        ("Authorization server keys", &[client::SERVER]),
         ("Client keys", &[client::CLIENT]),
         ("Login keys", &[vault::LOGIN]),
         ("Identities", KIND),
@@ -167,7 +168,7 @@ fn every_kind_has_an_example_with_all_of_its_own_keys() {
     for (heading, keys) in tables().into_iter().filter(|(heading, _)| heading.contains('`')) {
         let block = blocks.iter().find(|block| block.starts_with(&heading)).unwrap_or_else(|| panic!("{heading}"));
         let example = block.split("```toml\n").nth(1).unwrap_or_else(|| panic!("{heading} has no example"));
-        let shared = [client::PEER, client::CLIENT, vault::LOGIN];
+        let shared = [client::PEER, client::SERVER, client::CLIENT, vault::LOGIN];
         let own =
             keys.iter().filter(|group| shared.iter().all(|s| s[0].name != group[0].name || s.len() != group.len()));
         for key in own.flat_map(|group| group.iter()) {

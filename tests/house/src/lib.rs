@@ -80,7 +80,10 @@ fn walk(top: &Path, folder: &str, found: &mut Vec<File>) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
         let kind = entry.file_type().expect("a kind");
-        if kind.is_dir() && !LEFT_OUT.contains(&name.as_str()) {
+        if LEFT_OUT.contains(&name.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
             walk(top, &path, found);
         } else if kind.is_file()
             && let Ok(text) = std::fs::read_to_string(entry.path())
@@ -90,7 +93,7 @@ fn walk(top: &Path, folder: &str, found: &mut Vec<File>) {
     }
 }
 
-/// Folders that are made, not written.
+/// Names that are made, not written: folders, and in a second working tree `.git` is a file.
 const LEFT_OUT: [&str; 4] = [".git", "target", "node_modules", "__pycache__"];
 
 /// Runs cargo at the top of the repository and gives what it printed.

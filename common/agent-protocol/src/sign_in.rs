@@ -29,7 +29,7 @@ pub struct Login {
 /// Ends sessions, here and at the issuer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Logout {
-    /// Name of the identity; none means every one that the caller's settings name.
+    /// Name of the identity; none means every session of the agent.
     #[serde(default)]
     pub identity: Option<String>,
     /// Settings file that the caller's environment names; none means the usual place.

@@ -190,9 +190,14 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::task::LocalSet;
 
+    #[expect(clippy::disallowed_methods, reason = "the test is the browser")]
+    async fn connected(port: u16) -> TcpStream {
+        TcpStream::connect(("127.0.0.1", port)).await.expect("connected")
+    }
+
     /// Sends a request and gives the whole answer.
     async fn sent(port: u16, head: &str) -> String {
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.expect("connected");
+        let mut stream = connected(port).await;
         stream.write_all(format!("{head}\r\n\r\n").as_bytes()).await.expect("sent");
         let mut answer = String::new();
         timeout(Duration::from_secs(5), stream.read_to_string(&mut answer)).await.expect("in time").expect("UTF-8");
@@ -251,7 +256,7 @@ mod tests {
             .run_until(async {
                 let mut redirect = Redirect::listen(&[]).await.expect("listening");
                 let port = redirect.port;
-                let idle = TcpStream::connect(("127.0.0.1", port)).await.expect("connected");
+                let idle = connected(port).await;
                 let browser =
                     tokio::task::spawn_local(async move { sent(port, &get(port, "/callback?a=b", "")).await });
                 let arrival = redirect.arrival().await.expect("arrived");

@@ -1,8 +1,229 @@
-//! x
+//! The rules of sessions, with an issuer that answers as a test says.
+//! A script of answers comes in; how often it was asked, and with which refresh token, goes out.
+//! A fake, because the real provider cannot be made to be slow and to lose answers on command.
+
 use super::*;
-pub(crate) struct Script;
+use credmint_identities::SignInError;
+use credmint_vocabulary::{FailureKind, Secret};
+use std::collections::VecDeque;
+use tokio::task::LocalSet;
+use tokio::time::sleep;
+
+/// Answers in order, each after a while; notes the refresh tokens that it was asked with.
+#[derive(Default, Clone)]
+pub(crate) struct Script(Rc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    answers: RefCell<VecDeque<Result<Tokens, RefreshError>>>,
+    asked_with: RefCell<Vec<String>>,
+}
+
 impl Script {
-    pub(crate) async fn next(&self, _: &Tokens) -> Result<Tokens, RefreshError> {
-        Err(RefreshError::Over(String::new()))
+    fn of(answers: impl IntoIterator<Item = Result<Tokens, RefreshError>>) -> Self {
+        let script = Self::default();
+        script.0.answers.borrow_mut().extend(answers);
+        script
     }
+
+    pub(crate) async fn next(&self, tokens: &Tokens) -> Result<Tokens, RefreshError> {
+        let with = tokens.refresh.as_ref().map(|token| token.expose().clone()).unwrap_or_default();
+        self.0.asked_with.borrow_mut().push(with);
+        sleep(Duration::from_millis(50)).await;
+        self.0.answers.borrow_mut().pop_front().expect("an answer is left")
+    }
+
+    fn asked_with(&self) -> Vec<String> {
+        self.0.asked_with.borrow().clone()
+    }
+}
+
+/// Makes tokens whose access token lives for so many seconds from now.
+pub(crate) fn tokens(access: &str, life: Option<u64>, refresh: Option<&str>) -> Tokens {
+    Tokens {
+        access: Secret::from(access),
+        access_expires: life.map(|seconds| clock::now().plus(Duration::from_secs(seconds))),
+        id: None,
+        claims: None,
+        refresh: refresh.map(Secret::from),
+        scope: Vec::new(),
+        who: "id.corp.example".to_owned(),
+    }
+}
+
+fn key() -> SessionKey {
+    SessionKey([7; 32])
+}
+
+fn session(agent: &Rc<Agent>, script: &Script, tokens: Tokens) -> Rc<Session> {
+    let sign_in = (key(), agent.sessions.next());
+    let session = Session::new("me", sign_in, OidcTokenKind::Access, Source::Scripted(script.clone()), tokens);
+    agent.sessions.put(&session);
+    session
+}
+
+fn soon() -> Deadline {
+    Deadline::after(Instant::now(), Duration::from_secs(5))
+}
+
+fn unreachable() -> RefreshError {
+    RefreshError::NotNow(SignInError::CannotRevoke { who: "id.corp.example".to_owned() })
+}
+
+/// Runs a test where tasks may be spawned, with an agent that stays.
+async fn with_agent(test: impl AsyncFnOnce(Rc<Agent>)) {
+    LocalSet::new().run_until(test(Agent::new(false, Vec::new()))).await;
+}
+
+#[tokio::test]
+async fn a_fresh_token_is_given_without_asking_anybody() {
+    with_agent(async |agent| {
+        let script = Script::default();
+        let session = session(&agent, &script, tokens("a", Some(3600), Some("r1")));
+        assert!(subject(&agent, &session, soon()).await.expect("given").token.same_as(b"a"));
+        assert!(script.asked_with().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn six_at_once_share_one_renewal_and_a_rotated_refresh_token_is_used_next_coder_17069() {
+    with_agent(async |agent| {
+        let script = Script::of([Ok(tokens("b", Some(0), Some("r2"))), Ok(tokens("c", Some(3600), Some("r3")))]);
+        let session = session(&agent, &script, tokens("a", Some(0), Some("r1")));
+        let ask = || {
+            let (agent, session) = (Rc::clone(&agent), Rc::clone(&session));
+            tokio::task::spawn_local(async move { subject(&agent, &session, soon()).await })
+        };
+        let all: Vec<_> = std::iter::repeat_with(ask).take(6).collect();
+        for one in all {
+            assert!(one.await.expect("ran").expect("given").token.same_as(b"b"));
+        }
+        assert_eq!(script.asked_with(), ["r1"]);
+        assert!(subject(&agent, &session, soon()).await.expect("given").token.same_as(b"c"));
+        assert_eq!(script.asked_with(), ["r1", "r2"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_goes_away_during_a_renewal_loses_nobodys_refresh_token() {
+    with_agent(async |agent| {
+        let script = Script::of([Ok(tokens("b", Some(3600), Some("r2")))]);
+        let session = session(&agent, &script, tokens("a", Some(0), Some("r1")));
+        let deadline = Deadline::after(Instant::now(), Duration::from_millis(5));
+        let failure = subject(&agent, &session, deadline).await.expect_err("too slow");
+        assert_eq!(failure.kind, FailureKind::Unreachable);
+        session.rest(soon()).await;
+        assert!(session.kept().is_ok_and(|kept| kept.tokens.refresh.as_ref().is_some_and(|r| r.same_as(b"r2"))));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_the_issuer_has_ended_is_over_at_once_and_asked_for_once_oidc_agent_507() {
+    with_agent(async |agent| {
+        let script = Script::of([Err(RefreshError::Over("id.corp.example says invalid_grant".to_owned()))]);
+        let session = session(&agent, &script, tokens("a", Some(0), Some("r1")));
+        let began = Instant::now();
+        for _ in 0..3 {
+            let failure = subject(&agent, &session, soon()).await.expect_err("over");
+            assert_eq!(failure.kind, FailureKind::Refused);
+            assert_eq!(failure.hint.as_deref(), Some("credmint login me"));
+        }
+        assert!(began.elapsed() < Duration::from_secs(1));
+        assert_eq!(script.asked_with(), ["r1"]);
+        let status = session.status();
+        assert!(status.over && status.how_it_ends.starts_with("over: id.corp.example") && status.renews.is_none());
+        assert!(!session.is_in_use(clock::now()), "it keeps no agent");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_renewal_that_fails_for_now_leaves_the_last_good_token_and_is_not_repeated_at_once() {
+    with_agent(async |agent| {
+        let script = Script::of([Err(unreachable())]);
+        let session = session(&agent, &script, tokens("a", Some(30), Some("r1")));
+        // It is due only when less than half of its life is left.
+        session.state.replace(State::Live(Rc::new(Kept {
+            tokens: tokens("a", Some(30), Some("r1")),
+            kind: OidcTokenKind::Access,
+            got: clock::now().minus(Duration::from_secs(60)),
+            began: Instant::now(),
+        })));
+        for _ in 0..3 {
+            assert!(subject(&agent, &session, soon()).await.expect("still good").token.same_as(b"a"));
+        }
+        assert_eq!(script.asked_with(), ["r1"], "within ten seconds once");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_a_refresh_token_a_session_ends_with_its_token_kubelogin_405() {
+    with_agent(async |agent| {
+        let session = session(&agent, &Script::default(), tokens("a", Some(0), None));
+        let failure = subject(&agent, &session, soon()).await.expect_err("ended");
+        assert!(failure.what.contains("gave none to renew it with"), "{failure:?}");
+        assert_eq!(failure.hint.as_deref(), Some("credmint login me"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_session_keeps_the_agent_for_a_working_day_after_its_last_use() {
+    with_agent(async |agent| {
+        let session = session(&agent, &Script::default(), tokens("a", None, Some("r1")));
+        let after = |hours: u64| clock::now().plus(Duration::from_secs(hours * 3600));
+        assert!(!agent.is_idle(after(11)) && agent.is_idle(after(13)));
+        agent.sessions.remove(session.sign_in.0);
+        assert!(agent.is_idle(after(11)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_next_sign_in_has_another_number_and_nobody_is_number_0() {
+    with_agent(async |agent| {
+        assert_eq!(agent.sessions.sign_in(key()), (key(), 0));
+        let first = session(&agent, &Script::default(), tokens("a", None, None)).sign_in;
+        let second = session(&agent, &Script::default(), tokens("b", None, None)).sign_in;
+        assert!(first.1 > 0 && second.1 > first.1);
+        assert_eq!(agent.sessions.sign_in(key()), second);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_signs_in_at_a_time_kubelogin_904() {
+    let sessions = Sessions::default();
+    let lead = sessions.lead(key()).expect("nobody else");
+    let mut other = sessions.lead(key()).err().expect("somebody else");
+    assert!(sessions.lead(SessionKey([8; 32])).is_ok(), "for another identity");
+    drop(lead);
+    assert!(other.changed().await.is_err(), "told at once");
+    assert!(sessions.lead(key()).is_ok());
+}
+
+#[test]
+fn it_is_due_a_third_before_its_end_at_least_a_minute_at_most_half() {
+    for (life, before) in [(3600, 1200), (120, 60), (60, 30), (10, 5)] {
+        let kept = Kept::new(tokens("a", Some(life), None), OidcTokenKind::Access);
+        assert_eq!(kept.ends().expect("an end").unix() - kept.due().unix(), before, "{life}");
+    }
+}
+
+#[test]
+fn another_browser_is_the_same_person_and_another_client_is_not() {
+    let key = |more: &str, client: &str| {
+        let text = format!(
+            "[identity.me]\nkind = \"oidc\"\nissuer = \"https://id.corp.example\"\nclient_id = \"{client}\"\n{more}\n"
+        );
+        let settings = credmint_settings::read(&[("test".into(), text)]).expect("valid");
+        crate::recipe::session_of("me", &settings.identities["me"]).expect("a person")
+    };
+    assert_eq!(key("", "a"), key("browser = [\"firefox\"]\nsign_in_timeout = \"1m\"\nredirect_ports = [8250]", "a"));
+    assert_ne!(key("", "a"), key("", "b"));
+    assert_ne!(key("", "a"), key("scopes = [\"groups\"]", "a"));
 }

@@ -78,9 +78,8 @@ fn signed_out(done: &[String], failed: &[String]) -> Result<(), Failure> {
     if failed.is_empty() {
         return Ok(());
     }
-    let what = format!("signed out here, but not everywhere: {}", failed.join("; "));
-    Err(Failure::new(FailureKind::Unreachable, what)
-        .hint("end the session at the issuer's own pages, or wait until it ends by itself"))
+    let hint = "revoke it at the issuer's own pages, or wait until it ends by itself; here it is over";
+    Err(Failure::new(FailureKind::Unreachable, failed.join("; ")).hint(hint))
 }
 
 /// Runs `credmint needs-login`: success means that somebody has to sign in. Says nothing, starts nothing.

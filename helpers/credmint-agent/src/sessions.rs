@@ -97,6 +97,15 @@ impl Source {
         }
     }
 
+    /// Gives host and port of the issuer, for people.
+    pub(crate) fn who(&self) -> String {
+        match self {
+            Self::Provider(provider) => provider.who(),
+            #[cfg(test)]
+            Self::Scripted(_) => "id.corp.example".to_owned(),
+        }
+    }
+
     fn issuer(&self) -> &str {
         match self {
             Self::Provider(provider) => provider.issuer(),

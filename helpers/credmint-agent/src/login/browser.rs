@@ -111,7 +111,7 @@ fn page_of(kept: &Result<Rc<Session>, Failure>) -> Page {
         Ok(session) => {
             let status = session.status();
             let who = status.subject.unwrap_or_else(|| status.identity.clone());
-            Page::SignedIn { who, issuer: status.issuer, ends: ends(status.until, status.renews.is_some()) }
+            Page::SignedIn { who, issuer: session.source.who(), ends: ends(status.until, status.renews.is_some()) }
         }
         Err(failure) => Page::Refused(failure.clone()),
     }

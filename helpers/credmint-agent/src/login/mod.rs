@@ -87,8 +87,18 @@ impl Attempt<'_> {
 }
 
 fn refused(name: &str, error: &SignInError) -> Failure {
-    let hint = error.hint().unwrap_or_else(|| format!("credmint login {name}"));
-    Failure::new(error.kind(), format!("nobody is signed in as `{name}`: {error}")).hint(hint)
+    Failure::new(error.kind(), format!("nobody is signed in as `{name}`: {error}"))
+        .hint(command(name, error.hint().as_deref().unwrap_or(AGAIN)))
+}
+
+/// Puts the command that signs in into a hint that does not know the identity's name.
+fn command(name: &str, hint: &str) -> String {
+    let login = format!("credmint login {name}");
+    match hint {
+        "sign in without --device, or with --paste" => format!("{login} --no-browser, or {login} --paste"),
+        _ if hint.contains(AGAIN) => hint.replace(AGAIN, &login),
+        _ => format!("{hint}, then {login}"),
+    }
 }
 
 /// Does something for as long as the caller is there and there is time.
@@ -178,6 +188,8 @@ fn deadline_of(asked: &Login, identity: &OidcIdentity) -> Deadline {
     Deadline::after(Instant::now(), wanted.min(LONGEST))
 }
 
+/// How the identities' hints say it.
+const AGAIN: &str = "sign in again";
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
 #[cfg(test)]

@@ -41,6 +41,18 @@ fn the_person_is_named_or_the_only_one() {
 }
 
 #[test]
+fn a_hint_names_the_command_that_signs_in() {
+    for (hint, told) in [
+        ("sign in again and agree", "credmint login me and agree"),
+        ("check the clock, then sign in again", "check the clock, then credmint login me"),
+        ("check resource in the settings", "check resource in the settings, then credmint login me"),
+        ("sign in without --device, or with --paste", "credmint login me --no-browser, or credmint login me --paste"),
+    ] {
+        assert_eq!(command("me", hint), told);
+    }
+}
+
+#[test]
 fn what_keeps_nothing_holds_no_session() {
     let (keeps, once) = (Agent::new(false, Vec::new()), Agent::new(true, Vec::new()));
     let mut settings = settings(TWO);

@@ -17,7 +17,7 @@ use crate::bridge::Bridge;
 use crate::entries::{Entries, Entry};
 use crate::material::SettingsCache;
 use crate::recipe::EntryKey;
-use crate::sessions::{SessionKey, Sessions};
+use crate::sessions::{Session, SessionKey, Sessions};
 
 /// Holds everything that lives as long as the process.
 pub(crate) struct Agent {
@@ -119,17 +119,36 @@ impl Agent {
         drop(entry);
     }
 
-    /// Takes out every entry that was made from a session, newer and older ones, and ends what the bridge lets in for them.
+    /// Takes out every entry that was made from a session, newer and older ones.
     pub(crate) fn take_entries_of(&self, session: SessionKey) -> Vec<Rc<Entry>> {
         let made_from_it = |entry: &Rc<Entry>| entry.sign_in.is_some_and(|(key, _)| key == session);
         let (own, others): (Vec<_>, Vec<_>) = self.superseded.take().into_iter().partition(made_from_it);
         self.superseded.replace(others);
         let kept = self.entries.all().into_iter().filter(made_from_it);
-        let kept: Vec<_> = kept.filter_map(|entry| self.entries.forget(entry.recipe.key)).collect();
-        for entry in &kept {
-            self.bridge.iter().for_each(|bridge| bridge.close(&entry.recipe));
+        kept.filter_map(|entry| self.entries.forget(entry.recipe.key)).chain(own).collect()
+    }
+
+    /// Keeps a session in place of the one before, and makes nothing more of that. What a run holds of it ends by itself; the
+    /// runs behind the bridge go on if it is the same person, and end if not.
+    pub(crate) fn signed_in(&self, session: &Rc<Session>) {
+        let before = self.sessions.put(session);
+        let goes_on = before.is_some_and(|before| session.follows(&before));
+        for entry in self.take_entries_of(session.sign_in.0) {
+            if !goes_on {
+                self.close_bridge(&entry);
+            }
+            if entry.is_handed_out() {
+                self.superseded.borrow_mut().push(entry);
+            } else {
+                self.drop_entry(entry);
+            }
         }
-        kept.into_iter().chain(own).collect()
+        self.changed.notify_one();
+    }
+
+    /// Ends what the bridge lets in for an entry.
+    pub(crate) fn close_bridge(&self, entry: &Entry) {
+        self.bridge.iter().for_each(|bridge| bridge.close(&entry.recipe));
     }
 
     /// Lets go of all that was kept under a key: the entry, and those that it replaced.

@@ -73,13 +73,18 @@ pub(crate) fn of_session(error: &IdentityError) -> Failure {
     }
 }
 
+/// Somebody signed out while a run went on.
+pub(crate) fn signed_out_meanwhile(name: &str) -> Failure {
+    of_session(&IdentityError::SignedOut { name: name.to_owned() })
+}
+
 /// The issuer was too slow to renew a session.
 pub(crate) fn not_renewed(name: &str) -> Failure {
     let what = format!("the sign-in of `{name}` was not renewed within the deadline");
     Failure::new(FailureKind::Unreachable, what).hint("run the command again")
 }
 
-/// The sign-in that a run began with is not the present one.
+/// The sign-in that a run began with is over, and another person's took its place.
 pub(crate) fn another_sign_in(name: &str) -> Failure {
     let what = format!("the sign-in of `{name}` that this run began with is over, and there is another one");
     Failure::new(FailureKind::Refused, what).hint("run the command again")

@@ -160,12 +160,14 @@ async fn of_person(
     deadline: Deadline,
 ) -> Result<Option<SubjectToken>, (Failure, Duration)> {
     let of_host = |failure| failure::of_host(&recipe.hostname, failure);
-    let present = agent.sessions.sign_in(key);
+    let began_with = recipe.sign_ins.iter().copied().find(|(of, _)| *of == key).unwrap_or((key, 0));
     // The recipe of a run outlives a session: what another person signs in for is none of its business.
-    if !recipe.sign_ins.contains(&present) {
-        return Err(of_host(failure::another_sign_in(name)));
-    }
-    let Some(session) = agent.sessions.get(key) else { return Ok(None) };
+    let session = match agent.sessions.get(key) {
+        Some(session) if session.serves(began_with) => session,
+        None if began_with.1 == 0 => return Ok(None),
+        None => return Err(of_host(failure::signed_out_meanwhile(name))),
+        Some(_) => return Err(of_host(failure::another_sign_in(name))),
+    };
     sessions::subject(agent, &session, deadline).await.map(Some).map_err(of_host)
 }
 

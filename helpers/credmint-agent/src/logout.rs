@@ -73,6 +73,7 @@ async fn end(agent: &Rc<Agent>, session: &Session, deadline: Deadline, account: 
     session.rest(deadline.at_most(Instant::now(), FOR_A_RENEWAL)).await;
     account.note(revoked(agent, session, deadline).await);
     for entry in entries {
+        agent.close_bridge(&entry);
         end_entry(agent, &session.name, &entry, deadline, account).await;
     }
     agent.changed.notify_one();

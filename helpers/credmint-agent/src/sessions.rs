@@ -50,6 +50,10 @@ pub(crate) struct Session {
     pub(crate) who: Option<String>,
     /// The issuer.
     pub(crate) source: Source,
+    /// Issuer and subject of the ID token.
+    person: Option<(String, String)>,
+    /// The first of the sign-ins that one person made in a row.
+    first: Cell<u64>,
     since: Timestamp,
     kind: OidcTokenKind,
     state: RefCell<State>,
@@ -151,7 +155,9 @@ impl Session {
         Rc::new(Self {
             name: name.to_owned(),
             sign_in,
-            who: tokens.claims.as_ref().and_then(person),
+            who: tokens.claims.as_ref().and_then(readable),
+            person: tokens.claims.as_ref().and_then(|claims| claims.iss().zip(claims.sub())),
+            first: sign_in.1.into(),
             source,
             since: clock::now(),
             kind,
@@ -160,6 +166,20 @@ impl Session {
             tried: Cell::default(),
             flight: RefCell::default(),
         })
+    }
+
+    /// Takes the place of the session before; tells whether it is the same person's, whose runs go on with this one.
+    pub(crate) fn follows(&self, before: &Self) -> bool {
+        let same = self.person.is_some() && self.person == before.person;
+        if same {
+            self.first.set(before.first.get());
+        }
+        same
+    }
+
+    /// Tells whether a run that began with this sign-in may go on with the session.
+    pub(crate) fn serves(&self, (key, number): SignIn) -> bool {
+        key == self.sign_in.0 && (self.first.get()..=self.sign_in.1).contains(&number)
     }
 
     /// Gives the present tokens, or why it is over.
@@ -307,7 +327,7 @@ pub(crate) fn look_after(agent: &Rc<Agent>, now: Timestamp) {
 }
 
 /// Finds the claim by which people know who it is.
-fn person(claims: &Claims) -> Option<String> {
+fn readable(claims: &Claims) -> Option<String> {
     ["email", "preferred_username", "name", "sub"].iter().find_map(|name| claims.text(name)).filter(|w| !w.is_empty())
 }
 
@@ -338,9 +358,9 @@ impl Sessions {
         self.last.get()
     }
 
-    /// Keeps a session in place of the one before.
-    pub(crate) fn put(&self, session: &Rc<Session>) {
-        self.known.borrow_mut().insert(session.sign_in.0, Rc::clone(session));
+    /// Keeps a session, and gives back the one that it replaces.
+    pub(crate) fn put(&self, session: &Rc<Session>) -> Option<Rc<Session>> {
+        self.known.borrow_mut().insert(session.sign_in.0, Rc::clone(session))
     }
 
     /// Takes one out.

@@ -69,15 +69,13 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// Keeps what it came to. What was made from the sign-in before goes: it may have been another person's.
+    /// Keeps what it came to.
     fn keep(&self, provider: Provider, tokens: Tokens) -> Result<Rc<Session>, Failure> {
         let kind = self.identity.token;
         tokens.subject(kind).map_err(|error| refused(self.name, &error))?;
         let sign_in = (self.key, self.agent.sessions.next());
         let session = Session::new(self.name, sign_in, kind, Source::Provider(Box::new(provider)), tokens);
-        self.agent.sessions.put(&session);
-        self.agent.take_entries_of(self.key).into_iter().for_each(|entry| self.agent.drop_entry(entry));
-        self.agent.changed.notify_one();
+        self.agent.signed_in(&session);
         Ok(session)
     }
 

@@ -101,7 +101,7 @@ async fn who_comes_second_waits_is_told_once_and_gets_the_session_or_the_lead() 
                 let first = async {
                     assert!(matches!(receive::<Reply>(&mut theirs).await, Ok(Reply::Waiting)));
                     if signs_in {
-                        agent.sessions.put(&signed_in(&agent, key));
+                        agent.signed_in(&signed_in(&agent, key));
                     }
                     drop(lead);
                 };

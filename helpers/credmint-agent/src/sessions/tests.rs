@@ -58,8 +58,15 @@ fn key() -> SessionKey {
 fn session(agent: &Rc<Agent>, script: &Script, tokens: Tokens) -> Rc<Session> {
     let sign_in = (key(), agent.sessions.next());
     let session = Session::new("me", sign_in, OidcTokenKind::Access, Source::Scripted(script.clone()), tokens);
-    agent.sessions.put(&session);
+    agent.signed_in(&session);
     session
+}
+
+/// Makes the claims of an ID token.
+fn claims(sub: &str) -> Option<Claims> {
+    let payload = format!("{{\"iss\":\"https://id.corp.example\",\"sub\":\"{sub}\"}}");
+    let part = |text: &str| base64::Engine::encode(&base64::prelude::BASE64_URL_SAFE_NO_PAD, text);
+    Claims::of(&Secret::new(format!("{}.{}.x", part("{}"), part(&payload))))
 }
 
 fn soon() -> Deadline {
@@ -191,6 +198,43 @@ async fn the_next_sign_in_has_another_number_and_nobody_is_number_0() {
         let second = session(&agent, &Script::default(), tokens("b", None, None)).sign_in;
         assert!(first.1 > 0 && second.1 > first.1);
         assert_eq!(agent.sessions.sign_in(key()), second);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_run_goes_on_when_the_same_person_signs_in_again_and_not_with_another_or_after_a_sign_out() {
+    with_agent(async |agent| {
+        let sign_in = |sub: &str| {
+            let tokens = Tokens { claims: claims(sub), ..tokens("a", None, None) };
+            session(&agent, &Script::default(), tokens)
+        };
+        let (ada, again) = (sign_in("ada"), sign_in("ada"));
+        assert!(again.serves(ada.sign_in) && again.serves(again.sign_in) && !again.serves((key(), 0)));
+        let bob = sign_in("bob");
+        assert!(!bob.serves(ada.sign_in) && !bob.serves(again.sign_in));
+        agent.sessions.remove(key());
+        assert!(!sign_in("bob").serves(bob.sign_in));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn entries_of_the_sign_in_before_are_dropped_and_what_a_run_holds_is_kept_for_the_logout() {
+    with_agent(async |agent| {
+        let first = session(&agent, &Script::default(), tokens("a", None, None));
+        let mut entry = crate::entries::tests::entry(Some(3600));
+        entry.sign_in = Some(first.sign_in);
+        agent.keep(&Rc::new(entry));
+        let other = Rc::new(crate::entries::tests::entry(Some(3600)));
+        agent.superseded.borrow_mut().push(Rc::clone(&other));
+        session(&agent, &Script::default(), tokens("b", None, None));
+        assert!(agent.entries.all().is_empty());
+        assert!(
+            agent.superseded.borrow().iter().all(|kept| Rc::ptr_eq(kept, &other)),
+            "behind the bridge nobody holds it"
+        );
+        assert!(agent.take_entries_of(key()).is_empty());
     })
     .await;
 }

@@ -56,7 +56,7 @@ fn a_machine_without_a_display_takes_this_way_by_itself() {
     // 2. That is said, and there is no session.
     let output = login.output();
     assert_eq!(output.code, Some(77), "{}{}", output.stdout, output.stderr);
-    assert!(output.stderr.contains("refused") && output.stderr.contains("hint: "), "{}", output.stderr);
+    assert!(output.stderr.contains("declined") && output.stderr.contains("hint: "), "{}", output.stderr);
     assert!(user.sessions().is_empty());
     user.canary.check(&user.home);
 }

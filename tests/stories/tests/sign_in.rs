@@ -122,7 +122,7 @@ fn a_person_who_refuses_is_told_so_on_the_page_and_on_the_terminal() {
     let (page, output) = user.signs_in_by(&provider, &mut Browser::of("alice").refusing());
     assert!(page.body.contains("credmint login me") && !page.body.contains("<script"), "{}", page.body);
     assert_eq!(output.code, Some(77), "{}{}", output.stdout, output.stderr);
-    assert!(output.stderr.contains("refused") && output.stderr.contains("hint: "), "{}", output.stderr);
+    assert!(output.stderr.contains("declined") && output.stderr.contains("hint: "), "{}", output.stderr);
     assert!(user.sessions().is_empty() && provider.issued().is_empty());
     user.canary.check(&user.home);
 }

@@ -54,7 +54,7 @@ pub(super) async fn listen(agent: &Rc<Agent>, port: u16) -> Result<Vec<Listening
 /// A machine without IPv6 has no `::1`.
 fn is_family_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
-        || error.raw_os_error() == Some(EAFNOSUPPORT)
+        || error.raw_os_error().is_some_and(|code| EAFNOSUPPORT.contains(&code))
 }
 
 fn taken(address: SocketAddr, error: &io::Error) -> Failure {
@@ -97,5 +97,5 @@ const MOST_CONNECTIONS: usize = 256;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// hyper reads up to as much again before it looks: a header of more than 64 KiB is never taken.
 const MOST_BUFFERED: usize = 32 * 1024;
-/// `EAFNOSUPPORT` on Linux; other systems report the kinds above.
-const EAFNOSUPPORT: i32 = 97;
+/// `EAFNOSUPPORT` on Linux, macOS and Windows, for which the standard library has no kind of its own.
+const EAFNOSUPPORT: [i32; 3] = [97, 47, 10_047];

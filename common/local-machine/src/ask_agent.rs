@@ -35,13 +35,27 @@ pub enum AskAgentError {
     Mode,
 }
 
-/// Asks the agent, and starts one where none runs.
+/// Connects to an agent that runs, and says nothing yet: it wakes while its caller still makes up the question.
+/// Whatever is in the way shows when the question is asked.
+#[must_use]
+pub fn knock(deadline: Deadline) -> Option<Connection> {
+    match mode_is_once() {
+        Ok(false) => connect(&places::socket_path().ok()?, deadline).ok(),
+        _ => None,
+    }
+}
+
+/// Asks the agent, where somebody has knocked already over that connection, and starts one where none runs.
 ///
 /// # Errors
 /// [`AskAgentError`]; a failure that the agent reports is an answer.
-pub fn ask_agent(ask: Ask, deadline: Deadline) -> Result<Answer, AskAgentError> {
+pub fn ask_agent(ask: Ask, knocked: Option<Connection>, deadline: Deadline) -> Result<Answer, AskAgentError> {
     let mut request = Request { version: VERSION, ask };
-    match put(&mut reach(deadline)?, &mut request, deadline) {
+    let mut connection = match knocked {
+        Some(connection) => connection,
+        None => reach(deadline)?,
+    };
+    match put(&mut connection, &mut request, deadline) {
         // What is dying may still hold its listener for a moment: whoever connects then is dropped as well.
         Err(AskError::Stream(error)) if went_away(&error) => std::thread::sleep(DYING),
         outcome => return Ok(outcome?),

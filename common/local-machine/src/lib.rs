@@ -26,7 +26,7 @@ pub mod streams;
 pub mod terminal;
 
 pub use agent_program::find as find_agent;
-pub use ask_agent::{AskAgentError, ask_agent, ask_running, attend_sign_in};
+pub use ask_agent::{AskAgentError, ask_agent, ask_running, attend_sign_in, knock};
 #[cfg(unix)]
 pub use detach::{detach, leave_working_directory};
 pub use last_failure::LastFailure;

@@ -161,7 +161,6 @@ impl Written {
                 .with_hint("--host=NAME says which host this is for; it may stand there more than once"));
         }
         let mut host = self.host;
-        put_default(&mut host, "deliver", self.program.deliver());
         put_text(&mut host, "issuer", ARGS);
         let mut sections = Vec::new();
         if !self.identity.entries.is_empty() {
@@ -259,12 +258,6 @@ fn put_source(
             let source = Table { entries: vec![named], ..table(place, target.spelling) };
             put_once(target, entry(place, word.key, word.name, Value::Table(source)))
         }
-    }
-}
-
-fn put_default(target: &mut Table, key: &str, value: &str) {
-    if target.find(key).is_none() {
-        put_text(target, key, value);
     }
 }
 

@@ -41,7 +41,7 @@ fn vault_pki_arguments_make_the_settings_of_the_same_file() {
     );
     let host = |name: &str| {
         format!(
-            "[host.\"{name}\"]\nidentity = \"args\"\nissuer = \"args\"\ndeliver = \"inline\"\n\
+            "[host.\"{name}\"]\nidentity = \"args\"\nissuer = \"args\"\n\
              ca = \"/etc/registry.pem\"\nminimum_life = \"20m\"\n"
         )
     };

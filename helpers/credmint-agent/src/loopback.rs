@@ -28,7 +28,7 @@ pub(crate) async fn bind(port: u16) -> Result<Vec<(SocketAddr, TcpListener)>, (S
 /// A machine without IPv6 has no `::1`.
 fn is_family_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
-        || error.raw_os_error() == Some(EAFNOSUPPORT)
+        || error.raw_os_error().is_some_and(|code| EAFNOSUPPORT.contains(&code))
 }
 
 /// Tells whether somebody else has the port: Windows says "access denied" of a port in one of its excluded ranges.
@@ -42,8 +42,8 @@ pub(crate) fn own_name(headers: &HeaderMap, port: u16) -> Option<&str> {
     ["127.0.0.1", "[::1]", "localhost"].iter().any(|name| host == format!("{name}:{port}")).then_some(host)
 }
 
-/// `EAFNOSUPPORT` on Linux; other systems report the kinds above.
-const EAFNOSUPPORT: i32 = 97;
+/// `EAFNOSUPPORT` on Linux, macOS and Windows, for which the standard library has no kind of its own.
+const EAFNOSUPPORT: [i32; 3] = [97, 47, 10_047];
 
 #[cfg(test)]
 mod tests {

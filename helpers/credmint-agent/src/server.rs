@@ -12,13 +12,13 @@ use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
 use tokio::time::timeout;
 
 use crate::agent::Agent;
-use crate::connection::{ConnectionError, Stream, receive, send};
+use crate::connection::{ConnectionError, Stream, receive_soon, send};
 use crate::recipe::Recipe;
 use crate::{answers, explain, get, login, logout, status};
 
 /// Serves the one request of a connection.
 pub(crate) async fn serve(agent: &Rc<Agent>, stream: &mut dyn Stream) -> Result<(), ConnectionError> {
-    let Ok(request) = timeout(FIRST_FRAME, receive::<Request>(stream)).await else { return Ok(()) };
+    let Ok(request) = timeout(FIRST_FRAME, receive_soon::<Request>(stream)).await else { return Ok(()) };
     let request = request?;
     let _busy = Rc::clone(&agent.busy);
     let reply = if request.version == VERSION {
@@ -159,7 +159,7 @@ pub(crate) async fn caller_of(stream: &mut dyn Stream, reads: CallerReads) -> Re
     };
     send(stream, &Reply::Need(need)).await?;
     let gone = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
-    let supply = timeout(FIRST_FRAME, receive::<Supply>(stream)).await.map_err(gone)??;
+    let supply = timeout(FIRST_FRAME, receive_soon::<Supply>(stream)).await.map_err(gone)??;
     Ok(supplied(supply))
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn ask_or_once(ask: &dyn Fn() -> Ask) -> Result<Answer, Failure> {
 
 /// Asks the agent, and starts one that stays if there is none.
 pub(crate) fn ask_or_start(ask: Ask) -> Result<Answer, Failure> {
-    let answer = ask_agent(ask, deadline()).map_err(|error| failure(&error))?;
+    let answer = ask_agent(ask, None, deadline()).map_err(|error| failure(&error))?;
     answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
 }
 

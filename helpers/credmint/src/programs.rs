@@ -20,9 +20,11 @@ pub(crate) fn beside(name: &str) -> Result<PathBuf, Failure> {
     if path.is_file() {
         return Ok(path);
     }
-    let place = own.parent().unwrap_or(&own).display().to_string();
-    Err(Failure::new(FailureKind::Settings, format!("{name} is not beside credmint in {place}"))
-        .hint(format!("install all executables of credmint together; from source: cargo build --bins -p {name}")))
+    let place = own.parent().unwrap_or(&own);
+    let profile = if place.ends_with("release") { "--release " } else { "" };
+    Err(Failure::new(FailureKind::Settings, format!("{name} is not beside credmint in {}", place.display())).hint(
+        format!("install all executables of credmint together; from source: cargo build {profile}--bins -p {name}"),
+    ))
 }
 
 /// Finds the agent as the helpers do.

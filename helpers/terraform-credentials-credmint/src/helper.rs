@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{Answer, Ask, Got, WireSecret};
-use credmint_local_machine::{ask_agent, ask_running, hardening, report, streams};
+use credmint_local_machine::{ask_agent, ask_running, hardening, knock, report, streams};
 use credmint_protocols::terraform::{self, Call, Request, Verb};
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
 use zeroize::Zeroizing;
@@ -43,6 +43,7 @@ impl Helper {
     }
 
     fn serve(&self, request: &Request, deadline: Deadline) -> Result<Zeroizing<Vec<u8>>, Failure> {
+        let knocked = if request.verb == Verb::Get { knock(deadline) } else { None };
         // What `store` brings is read to its end before anything is refused.
         let object = if request.verb == Verb::Store { Some(stored_object()?) } else { None };
         let ask = self.question(request, object);
@@ -52,7 +53,7 @@ impl Helper {
             Verb::Forget => ask_running(ask, deadline)
                 .map(|answer| answer.unwrap_or(Answer::Done))
                 .map_err(|error| error.failure(hostname))?,
-            Verb::Get | Verb::Store => ask_agent(ask, deadline).map_err(|error| error.failure(hostname))?,
+            Verb::Get | Verb::Store => ask_agent(ask, knocked, deadline).map_err(|error| error.failure(hostname))?,
         };
         said(answer, request)
     }

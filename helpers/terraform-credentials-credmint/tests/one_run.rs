@@ -144,13 +144,19 @@ fn six_at_once_start_one_agent() {
         answers(&one.wait_with_output().expect("ends"), "{\"token\":\"canary-7f3a\"}\n");
     }
     let exe = example("agent_for_tests");
-    let agents = fs::read_dir("/proc").into_iter().flatten().flatten().filter(|process| {
+    let is_of_this_home = |process: &fs::DirEntry| {
         let runs = fs::read_link(process.path().join("exe")).is_ok_and(|target| target == exe);
         runs && fs::read(process.path().join("environ")).is_ok_and(|names| {
             names.windows(home.0.as_os_str().len()).any(|part| part == home.0.as_os_str().as_encoded_bytes())
         })
-    });
-    assert!(agents.count() <= 1);
+    };
+    let agents = || fs::read_dir("/proc").into_iter().flatten().flatten().filter(is_of_this_home).count();
+    // Those that found the place taken may still be ending.
+    let patience = Instant::now() + Duration::from_secs(5);
+    while agents() > 1 && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(agents() <= 1);
 }
 
 #[test]
@@ -270,7 +276,9 @@ fn a_directory_that_is_open_to_others_is_told() {
     home.says(TOKEN);
     fs::set_permissions(home.path("run/credmint"), fs::Permissions::from_mode(0o770)).expect("changes");
     let output = home.get();
-    assert_eq!(output.status.code(), Some(78));
+    // Somebody else may stand there: Terraform is stopped by a token that no HTTP client sends (H15).
+    let stop = "{\"token\":\"credmint stops Terraform here\\n\"}\n";
+    assert_eq!((text(&output.stdout).as_str(), output.status.code()), (stop, Some(0)));
     assert!(
         text(&output.stderr).contains("is open to other users\nhint: set CREDMINT_SOCKET"),
         "{}",

@@ -25,7 +25,7 @@ fn main() {
     let home = Home::new();
     settings::write(&home);
     let mut rivals = rivals::Rivals::start(&home);
-    let cases = [
+    let mut cases = vec![
         Case::new("a static program that prints {}", &home, &tools.braces, &[]),
         Case::new("/bin/true", &home, &PathBuf::from("/bin/true"), &[]),
         Case::new("terraform-credentials-credmint get, token", &home, &tools.helper, &["get", settings::TOKEN_HOST])
@@ -41,6 +41,10 @@ fn main() {
         rivals.git(&home),
         rivals.oidc_token(&home),
     ];
+    if let Some(other) = &tools.other {
+        let get = Case::new("another build of it, token", &home, other, &["get", settings::TOKEN_HOST]);
+        cases.push(get.with("WORKLOAD_TOKEN", settings::token()));
+    }
     let samples: Vec<Samples> = interleaved(&cases, ROUNDS);
     println!("{}", table::latencies(&samples));
     println!("{}", table::cold(&measure::cold(&home, &tools.helper)));
@@ -53,13 +57,20 @@ struct Tools {
     helper: PathBuf,
     agent: PathBuf,
     braces: PathBuf,
+    /// Another build of the helper, to compare a change with what was.
+    other: Option<PathBuf>,
 }
 
 impl Tools {
     fn from_environment() -> Self {
         let path =
             |name: &str| PathBuf::from(std::env::var(name).unwrap_or_else(|_| panic!("{name}: use tests/bench/run")));
-        Self { helper: path("BENCH_HELPER"), agent: path("BENCH_AGENT"), braces: path("BENCH_BRACES") }
+        Self {
+            helper: path("BENCH_HELPER"),
+            agent: path("BENCH_AGENT"),
+            braces: path("BENCH_BRACES"),
+            other: std::env::var_os("BENCH_OTHER").map(PathBuf::from),
+        }
     }
 }
 

@@ -36,9 +36,11 @@ fn get_with(user: &User, name: &str, value: impl Into<std::ffi::OsString>) -> Ou
 }
 
 /// A foreign host needs no healthy agent, whatever is wrong with ours.
-fn foreign_hosts_do_not_care(user: &User) {
+/// Asks for a host that nobody configured; gives how long that took.
+fn foreign_hosts_do_not_care(user: &User) -> Duration {
     let output = user.helper(&["get", FOREIGN]).output().success();
     assert_eq!(output.stdout, "{}\n");
+    output.took
 }
 
 /// hashicorp/vault-class fault: who owns the socket gets the secret.
@@ -316,7 +318,8 @@ fn the_real_agent_tells_callers_of_another_version() {
         let mut stream = std::os::unix::net::UnixStream::connect(&socket).expect("the agent");
         stream.set_read_timeout(Some(Duration::from_secs(8))).expect("a limit");
         let length = u32::try_from(message.len()).expect("short").to_be_bytes();
-        stream.write_all(&[&length, message.as_bytes()].concat()).expect("sent");
+        // An agent that sees too long a frame hangs up before it has come.
+        let _ = stream.write_all(&[&length, message.as_bytes()].concat());
         let mut all = Vec::new();
         let _ = stream.read_to_end(&mut all);
         String::from_utf8_lossy(&all).into_owned()
@@ -342,9 +345,8 @@ fn an_agent_that_hangs_ends_with_the_deadline() {
     let agent = FakeAgent::of(&user.home, Act::Hang);
     user.fails(UNREACHABLE, &["did not answer in time"]);
     assert_eq!(agent.count(), 1, "one that hangs is not asked again");
-    // Terraform asks for others, too: those never come near the agent.
-    foreign_hosts_do_not_care(&user);
-    assert_eq!(agent.count(), 1, "foreign hosts do not ask an agent");
+    // Terraform asks for others, too: those ask no agent, and wait for none.
+    assert!(foreign_hosts_do_not_care(&user) < Duration::from_secs(5), "a foreign host waited for the agent");
     drop(agent);
     user.succeeds();
     user.check();

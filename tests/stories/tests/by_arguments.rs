@@ -41,7 +41,7 @@ fn vault_pki_needs_no_settings_file_for_a_bridge() {
 
     // 1. One block with arguments; the bridge is where it is without settings: a port that follows from the user.
     let mut arguments = vault_arguments(&company, &mut user);
-    arguments.extend(["--deliver=bridge".into(), format!("--upstream={}", company.registry.address())]);
+    arguments.push(format!("--upstream={}", company.registry.address()));
     let port = usual_port();
     user.home.install_helper("vault-pki");
     let bridge = format!("http://127.0.0.1:{port}/{HOST}");
@@ -56,13 +56,14 @@ fn vault_pki_needs_no_settings_file_for_a_bridge() {
 }
 
 #[test]
-fn vault_pki_answers_inline_unless_told_otherwise() {
+fn vault_pki_answers_inline_when_told_to() {
     let Some(terraform) = terraform() else { return };
     let (company, mut user) = (Company::found(), User::without_settings());
     let registry = Registry::behind(Gate::Open).links(Links::Address).start();
 
     // 1. Terraform accepts what it gets.
-    let arguments = vault_arguments(&company, &mut user);
+    let mut arguments = vault_arguments(&company, &mut user);
+    arguments.push("--deliver=inline".into());
     user.use_helper("vault-pki", &text(&arguments), &registry);
     terraform.init(&user.home, &user.work).success();
     assert_eq!(company.pki.minted(), 1);

@@ -73,6 +73,7 @@ fn an_identity_is_minted_inline_and_the_login_behind_it_is_revoked() {
         "--auth-role=terraform".into(),
         "--role=registry-client".into(),
         "--common-name={email}".into(),
+        "--deliver=inline".into(),
     ];
     let by_arguments = user.home.run("terraform-credentials-vault-pki").args(&arguments).args(["get", HOST]).answer();
     let object = by_arguments.output().success().json();

@@ -72,14 +72,6 @@ impl Program {
         }
     }
 
-    /// Gives the way of delivery when `--deliver` is not there.
-    pub(crate) const fn deliver(self) -> &'static str {
-        match self {
-            Self::VaultPki => "inline",
-            Self::Oidc => "token",
-        }
-    }
-
     /// Lists the words that the program takes.
     pub(crate) fn words(self) -> impl Iterator<Item = &'static Word> {
         let own = match self {

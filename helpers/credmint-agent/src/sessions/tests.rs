@@ -2,10 +2,16 @@
 //! A script of answers comes in; how often it was asked, and with which refresh token, goes out.
 //! A fake, because the real provider cannot be made to be slow and to lose answers on command.
 
+use super::session::{Kept, State};
 use super::*;
-use credmint_identities::SignInError;
+use crate::agent::Agent;
+use credmint_identities::{Claims, RefreshError, SignInError, Tokens};
+use credmint_local_machine::clock;
+use credmint_settings::OidcTokenKind;
+use credmint_vocabulary::Deadline;
 use credmint_vocabulary::{FailureKind, Secret};
 use std::collections::VecDeque;
+use std::time::Instant;
 use tokio::task::LocalSet;
 use tokio::time::sleep;
 

@@ -90,5 +90,5 @@ fn shadow_in(directory: &Path) -> Option<PathBuf> {
 fn other_file(at: &Path) -> Failure {
     let at = at.display();
     Failure::new(FailureKind::Settings, format!("{at} is there already, and is no link to this credmint"))
-        .hint(format!("mv {at} {at}.old && credmint setup …, if it is not wanted"))
+        .hint(format!("if it is not wanted, move it away and run this again: mv {at} {at}.old"))
 }

@@ -19,8 +19,9 @@ pub(crate) fn next(host: &Hostname, settings: &HostSettings, main: &Path) -> Vec
             std::iter::once(wrong).chain(hint).chain([next]).collect()
         }
         _ => {
-            let missing = format!("Still missing in {}: who asks, and who grants. For example:", main.display());
-            [missing, String::new()].into_iter().chain(example(host)).chain([String::new(), next]).collect()
+            let missing = format!("Still missing in {}:", main.display());
+            let example_of = "who asks, and who grants. For example:".to_owned();
+            [missing, example_of, String::new()].into_iter().chain(example(host)).chain([String::new(), next]).collect()
         }
     }
 }
@@ -35,19 +36,20 @@ fn indent(line: String) -> String {
 }
 
 const EXAMPLE: &str = r#"[identity.job]
-kind = "env"                      # or "file", "kubernetes", "command", "client-credentials"
+kind = "env"             # or file, kubernetes, command, client-credentials
 variable = "WORKLOAD_TOKEN"
 
 [issuer.registry-cert]
-kind = "vault-pki"                # or "token-exchange", "oidc", "vault-token", "vault-secret", "local-ca"
+kind = "vault-pki"       # or token-exchange, oidc, vault-token, vault-secret
 address = "https://vault.corp.example:8200"
 auth = { method = "jwt", role = "terraform" }
 role = "registry-client"
-common_name = "{email}"           # from the claims of the identity's token
+common_name = "{email}"  # from the claims of the identity's token
 "#;
 
-const HOST: &str = r#"identity = ["job"]                # in order: the first that has an answer
+const HOST: &str = r#"identity = ["job"]       # in order: the first that has an answer
 issuer = "registry-cert"
+# ca = "/path/to/ca.pem" # if the registry's own CA is a private one
 "#;
 
 #[cfg(test)]

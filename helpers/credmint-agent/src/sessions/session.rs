@@ -1,44 +1,22 @@
-//! Who is signed in: one session an identity, its tokens swapped as one object, its renewal one flight.
-//! Tokens of a sign-in come in, subject tokens go out; what the issuer has ended stays known as over until the next sign-in.
-//! Begins no sign-in, and holds everything in memory alone.
+//! One session: its tokens, how long they serve, and how it ends.
+//! Tokens of the issuer come in, a subject token or why there is none goes out.
+//! Swaps tokens as one object; asks nobody but the issuer that gave them.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::SessionStatus;
 use credmint_identities::{Claims, IdentityError, Provider, RefreshError, SubjectToken, Tokens};
 use credmint_local_machine::clock;
-use credmint_settings::{OidcIdentity, OidcTokenKind, RedirectHost};
+use credmint_settings::OidcTokenKind;
 use credmint_vocabulary::{Deadline, Failure, Timestamp};
 use tokio::sync::watch;
 use tokio::time::timeout_at;
 
+use super::SignIn;
 use crate::agent::Agent;
 use crate::failure;
-use crate::recipe::digest_of;
-
-/// Names the session of an identity: its name and all of its settings that the issuer gets to see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct SessionKey([u8; 32]);
-
-impl SessionKey {
-    /// Gives the key; another browser or another port is the same person at the same issuer.
-    pub(crate) fn of(name: &str, identity: &OidcIdentity) -> Self {
-        let seen = OidcIdentity {
-            browser: None,
-            redirect_ports: Vec::new(),
-            redirect_host: RedirectHost::default(),
-            sign_in_timeout: Duration::ZERO,
-            ..identity.clone()
-        };
-        Self(digest_of(&(name, seen)))
-    }
-}
-
-/// Names one sign-in: the next one for the same identity has a higher number.
-pub(crate) type SignIn = (SessionKey, u64);
 
 /// Holds what a person's sign-in came to.
 pub(crate) struct Session {
@@ -56,14 +34,14 @@ pub(crate) struct Session {
     first: Cell<u64>,
     since: Timestamp,
     kind: OidcTokenKind,
-    state: RefCell<State>,
-    used: Cell<Timestamp>,
-    tried: Cell<Option<Instant>>,
-    flight: RefCell<Option<Landing>>,
+    pub(super) state: RefCell<State>,
+    pub(super) used: Cell<Timestamp>,
+    pub(super) tried: Cell<Option<Instant>>,
+    pub(super) flight: RefCell<Option<Landing>>,
 }
 
 #[derive(Clone)]
-enum State {
+pub(super) enum State {
     Live(Rc<Kept>),
     /// Why, for people.
     Over(String),
@@ -73,12 +51,12 @@ enum State {
 pub(crate) struct Kept {
     /// All of them.
     pub(crate) tokens: Tokens,
-    kind: OidcTokenKind,
-    got: Timestamp,
-    began: Instant,
+    pub(super) kind: OidcTokenKind,
+    pub(super) got: Timestamp,
+    pub(super) began: Instant,
 }
 
-type Landing = watch::Receiver<Option<Result<(), Failure>>>;
+pub(super) type Landing = watch::Receiver<Option<Result<(), Failure>>>;
 
 /// Says who renews.
 pub(crate) enum Source {
@@ -86,11 +64,11 @@ pub(crate) enum Source {
     Provider(Box<Provider>),
     /// A test.
     #[cfg(test)]
-    Scripted(tests::Script),
+    Scripted(super::tests::Script),
 }
 
 impl Source {
-    async fn refresh(&self, tokens: &Tokens, agent: &Agent) -> Result<Tokens, RefreshError> {
+    pub(super) async fn refresh(&self, tokens: &Tokens, agent: &Agent) -> Result<Tokens, RefreshError> {
         match self {
             Self::Provider(provider) => {
                 let deadline = Deadline::after(Instant::now(), WHOLE_FLIGHT);
@@ -120,7 +98,7 @@ impl Source {
 }
 
 impl Kept {
-    fn new(tokens: Tokens, kind: OidcTokenKind) -> Rc<Self> {
+    pub(super) fn new(tokens: Tokens, kind: OidcTokenKind) -> Rc<Self> {
         Rc::new(Self { tokens, kind, got: clock::now(), began: Instant::now() })
     }
 
@@ -129,22 +107,22 @@ impl Kept {
         wall.max(self.got.plus(self.began.elapsed()))
     }
 
-    fn ends(&self) -> Option<Timestamp> {
+    pub(super) fn ends(&self) -> Option<Timestamp> {
         self.tokens.ends(self.kind)
     }
 
-    fn is_alive(&self, wall: Timestamp) -> bool {
+    pub(super) fn is_alive(&self, wall: Timestamp) -> bool {
         self.ends().is_none_or(|end| end > self.now(wall))
     }
 
     /// Says when it is to be renewed: a third of its life before the end, at least a minute, at most half of its life.
-    fn due(&self) -> Timestamp {
+    pub(super) fn due(&self) -> Timestamp {
         let Some(end) = self.ends() else { return self.got.plus(LIFE_OF_THE_ENDLESS) };
         let life = end.remaining(self.got);
         end.minus((life / 3).max(LEAST_REMAINING).min(life / 2))
     }
 
-    fn is_due(&self, wall: Timestamp) -> bool {
+    pub(super) fn is_due(&self, wall: Timestamp) -> bool {
         self.due() <= self.now(wall)
     }
 }
@@ -198,7 +176,7 @@ impl Session {
     }
 
     /// Without a refresh token a session ends with its token.
-    fn end_if_it_cannot_go_on(&self, now: Timestamp) {
+    pub(super) fn end_if_it_cannot_go_on(&self, now: Timestamp) {
         let Ok(kept) = self.kept() else { return };
         if kept.tokens.refresh.is_none() && !kept.is_alive(now) {
             let why = "its token has ended, and the issuer gave none to renew it with";
@@ -211,16 +189,16 @@ impl Session {
         self.kept().is_ok() && now < self.used.get().plus(IN_USE)
     }
 
-    fn can_be_renewed(&self) -> bool {
+    pub(super) fn can_be_renewed(&self) -> bool {
         self.kept().is_ok_and(|kept| kept.tokens.refresh.is_some())
     }
 
-    fn has_rested(&self) -> bool {
+    pub(super) fn has_rested(&self) -> bool {
         self.tried.get().is_none_or(|tried| tried.elapsed() >= MINIMUM_INTERVAL)
     }
 
     /// Takes what a renewal came to. New tokens replace the old ones as one object before anybody can use either.
-    fn land(&self, outcome: Result<Tokens, RefreshError>) -> Result<(), Failure> {
+    pub(super) fn land(&self, outcome: Result<Tokens, RefreshError>) -> Result<(), Failure> {
         match outcome {
             Ok(tokens) => {
                 self.state.replace(State::Live(Kept::new(tokens, self.kind)));
@@ -265,141 +243,9 @@ impl Session {
     }
 }
 
-/// Gives the subject token of a session, renewed when it is due; the last good one if no new one can be had soon.
-pub(crate) async fn subject(
-    agent: &Rc<Agent>,
-    session: &Rc<Session>,
-    deadline: Deadline,
-) -> Result<SubjectToken, Failure> {
-    session.used.set(clock::now());
-    let kept = session.kept().map_err(|error| failure::of_session(&error))?;
-    if !session.can_be_renewed() || !kept.is_due(clock::now()) {
-        return session.subject_now();
-    }
-    if !kept.is_alive(clock::now()) {
-        renew(agent, session, deadline).await?;
-    } else if session.has_rested() || session.flight.borrow().is_some() {
-        // Nobody waits long for something better than what is still accepted.
-        let _ = renew(agent, session, deadline.at_most(Instant::now(), PATIENCE_WITH_A_GOOD_ONE)).await;
-    }
-    session.subject_now()
-}
-
-/// Renews a session, or waits for who is renewing it: a refresh token may be good for one use only.
-async fn renew(agent: &Rc<Agent>, session: &Rc<Session>, deadline: Deadline) -> Result<(), Failure> {
-    let flying = session.flight.borrow().clone();
-    let mut landing = flying.unwrap_or_else(|| {
-        let (sender, landing) = watch::channel(None);
-        session.flight.replace(Some(landing.clone()));
-        // It flies to its end whoever goes away meanwhile: the issuer may have taken the old refresh token already.
-        tokio::task::spawn_local(fly(Rc::clone(agent), Rc::clone(session), sender));
-        landing
-    });
-    let landed = timeout_at(deadline.instant().into(), landing.wait_for(Option::is_some)).await;
-    match landed {
-        Ok(Ok(outcome)) => outcome.clone().unwrap_or_else(|| Err(failure::not_renewed(&session.name))),
-        _ => Err(failure::not_renewed(&session.name)),
-    }
-}
-
-async fn fly(agent: Rc<Agent>, session: Rc<Session>, sender: watch::Sender<Option<Result<(), Failure>>>) {
-    session.tried.set(Some(Instant::now()));
-    let outcome = match session.kept() {
-        Ok(kept) => session.land(session.source.refresh(&kept.tokens, &agent).await),
-        Err(error) => Err(failure::of_session(&error)),
-    };
-    session.flight.replace(None);
-    sender.send_replace(Some(outcome));
-    agent.changed.notify_one();
-}
-
-/// Renews what is due and in use while nobody asks, and notes what has ended.
-pub(crate) fn look_after(agent: &Rc<Agent>, now: Timestamp) {
-    for session in agent.sessions.all() {
-        session.end_if_it_cannot_go_on(now);
-        let due = session.kept().is_ok_and(|kept| kept.is_due(now));
-        if due && session.is_in_use(now) && session.can_be_renewed() && session.has_rested() {
-            let agent = Rc::clone(agent);
-            let deadline = Deadline::after(Instant::now(), WHOLE_FLIGHT);
-            tokio::task::spawn_local(async move { renew(&agent, &session, deadline).await.is_ok() });
-        }
-    }
-}
-
 /// Finds the claim by which people know who it is.
 fn readable(claims: &Claims) -> Option<String> {
     ["email", "preferred_username", "name", "sub"].iter().find_map(|name| claims.text(name)).filter(|w| !w.is_empty())
-}
-
-/// Keeps the sessions, and who is just signing in.
-#[derive(Default)]
-pub(crate) struct Sessions {
-    known: RefCell<HashMap<SessionKey, Rc<Session>>>,
-    signing_in: RefCell<HashMap<SessionKey, watch::Receiver<()>>>,
-    last: Cell<u64>,
-}
-
-impl Sessions {
-    /// Finds a session, over or not.
-    pub(crate) fn get(&self, key: SessionKey) -> Option<Rc<Session>> {
-        self.known.borrow().get(&key).cloned()
-    }
-
-    /// Lists all of them, by name.
-    pub(crate) fn all(&self) -> Vec<Rc<Session>> {
-        let mut all: Vec<_> = self.known.borrow().values().cloned().collect();
-        all.sort_by(|a, b| a.name.cmp(&b.name));
-        all
-    }
-
-    /// Gives the number of the next sign-in.
-    pub(crate) fn next(&self) -> u64 {
-        self.last.set(self.last.get() + 1);
-        self.last.get()
-    }
-
-    /// Keeps a session, and gives back the one that it replaces.
-    pub(crate) fn put(&self, session: &Rc<Session>) -> Option<Rc<Session>> {
-        self.known.borrow_mut().insert(session.sign_in.0, Rc::clone(session))
-    }
-
-    /// Takes one out.
-    pub(crate) fn remove(&self, key: SessionKey) -> Option<Rc<Session>> {
-        self.known.borrow_mut().remove(&key)
-    }
-
-    /// Drops all.
-    pub(crate) fn clear(&self) {
-        self.known.take();
-    }
-
-    /// Gives the present sign-in of an identity; number 0 when there is none.
-    pub(crate) fn sign_in(&self, key: SessionKey) -> SignIn {
-        (key, self.get(key).map_or(0, |session| session.sign_in.1))
-    }
-
-    /// Takes the lead in signing in, or says for whom to wait.
-    pub(crate) fn lead(&self, key: SessionKey) -> Result<Lead<'_>, watch::Receiver<()>> {
-        if let Some(other) = self.signing_in.borrow().get(&key) {
-            return Err(other.clone());
-        }
-        let (sender, receiver) = watch::channel(());
-        self.signing_in.borrow_mut().insert(key, receiver);
-        Ok(Lead { sessions: self, key, _sender: sender })
-    }
-}
-
-/// Holds the right to sign in for an identity; dropped, it lets those who wait go on.
-pub(crate) struct Lead<'a> {
-    sessions: &'a Sessions,
-    key: SessionKey,
-    _sender: watch::Sender<()>,
-}
-
-impl Drop for Lead<'_> {
-    fn drop(&mut self) {
-        self.sessions.signing_in.borrow_mut().remove(&self.key);
-    }
 }
 
 const RENEWED: &str = "renewed while it is used, until the issuer refuses or the agent ends";
@@ -410,8 +256,5 @@ const LEAST_REMAINING: Duration = Duration::from_secs(60);
 const LIFE_OF_THE_ENDLESS: Duration = Duration::from_secs(5 * 60);
 /// Least time between two tries while the last good token is still accepted.
 const MINIMUM_INTERVAL: Duration = Duration::from_secs(10);
-const PATIENCE_WITH_A_GOOD_ONE: Duration = Duration::from_secs(3);
-const WHOLE_FLIGHT: Duration = Duration::from_secs(8);
-
-#[cfg(test)]
-pub(crate) mod tests;
+/// How long the issuer may take for one renewal, whoever waits for it.
+pub(super) const WHOLE_FLIGHT: Duration = Duration::from_secs(8);

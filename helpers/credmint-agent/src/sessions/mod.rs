@@ -1,0 +1,113 @@
+//! Who is signed in: one session an identity, its tokens swapped as one object, its renewal one flight.
+//! Tokens of a sign-in come in, subject tokens go out; what the issuer has ended stays known as over until the next sign-in.
+//! Begins no sign-in, and holds everything in memory alone.
+
+mod renewing;
+mod session;
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use credmint_settings::{OidcIdentity, RedirectHost};
+use tokio::sync::watch;
+
+use crate::recipe::digest_of;
+pub(crate) use renewing::{look_after, subject};
+pub(crate) use session::{Session, Source};
+
+/// Names the session of an identity: its name and all of its settings that the issuer gets to see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SessionKey([u8; 32]);
+
+impl SessionKey {
+    /// Gives the key; another browser or another port is the same person at the same issuer.
+    pub(crate) fn of(name: &str, identity: &OidcIdentity) -> Self {
+        let seen = OidcIdentity {
+            browser: None,
+            redirect_ports: Vec::new(),
+            redirect_host: RedirectHost::default(),
+            sign_in_timeout: Duration::ZERO,
+            ..identity.clone()
+        };
+        Self(digest_of(&(name, seen)))
+    }
+}
+
+/// Names one sign-in: the next one for the same identity has a higher number.
+pub(crate) type SignIn = (SessionKey, u64);
+
+/// Keeps the sessions, and who is just signing in.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    known: RefCell<HashMap<SessionKey, Rc<Session>>>,
+    signing_in: RefCell<HashMap<SessionKey, watch::Receiver<()>>>,
+    last: Cell<u64>,
+}
+
+impl Sessions {
+    /// Finds a session, over or not.
+    pub(crate) fn get(&self, key: SessionKey) -> Option<Rc<Session>> {
+        self.known.borrow().get(&key).cloned()
+    }
+
+    /// Lists all of them, by name.
+    pub(crate) fn all(&self) -> Vec<Rc<Session>> {
+        let mut all: Vec<_> = self.known.borrow().values().cloned().collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    /// Gives the number of the next sign-in.
+    pub(crate) fn next(&self) -> u64 {
+        self.last.set(self.last.get() + 1);
+        self.last.get()
+    }
+
+    /// Keeps a session, and gives back the one that it replaces.
+    pub(crate) fn put(&self, session: &Rc<Session>) -> Option<Rc<Session>> {
+        self.known.borrow_mut().insert(session.sign_in.0, Rc::clone(session))
+    }
+
+    /// Takes one out.
+    pub(crate) fn remove(&self, key: SessionKey) -> Option<Rc<Session>> {
+        self.known.borrow_mut().remove(&key)
+    }
+
+    /// Drops all.
+    pub(crate) fn clear(&self) {
+        self.known.take();
+    }
+
+    /// Gives the present sign-in of an identity; number 0 when there is none.
+    pub(crate) fn sign_in(&self, key: SessionKey) -> SignIn {
+        (key, self.get(key).map_or(0, |session| session.sign_in.1))
+    }
+
+    /// Takes the lead in signing in, or says for whom to wait.
+    pub(crate) fn lead(&self, key: SessionKey) -> Result<Lead<'_>, watch::Receiver<()>> {
+        if let Some(other) = self.signing_in.borrow().get(&key) {
+            return Err(other.clone());
+        }
+        let (sender, receiver) = watch::channel(());
+        self.signing_in.borrow_mut().insert(key, receiver);
+        Ok(Lead { sessions: self, key, _sender: sender })
+    }
+}
+
+/// Holds the right to sign in for an identity; dropped, it lets those who wait go on.
+pub(crate) struct Lead<'a> {
+    sessions: &'a Sessions,
+    key: SessionKey,
+    _sender: watch::Sender<()>,
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        self.sessions.signing_in.borrow_mut().remove(&self.key);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,79 @@
+//! Renewal of sessions: one flight a session, for who asks and while nobody does.
+//! A session and a deadline come in, a subject token goes out.
+//! A flight goes to its end whoever goes away: the issuer may have taken the old refresh token already.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use credmint_identities::SubjectToken;
+use credmint_local_machine::clock;
+use credmint_vocabulary::{Deadline, Failure, Timestamp};
+use tokio::sync::watch;
+use tokio::time::timeout_at;
+
+use super::session::{Session, WHOLE_FLIGHT};
+use crate::agent::Agent;
+use crate::failure;
+
+/// Gives the subject token of a session, renewed when it is due; the last good one if no new one can be had soon.
+pub(crate) async fn subject(
+    agent: &Rc<Agent>,
+    session: &Rc<Session>,
+    deadline: Deadline,
+) -> Result<SubjectToken, Failure> {
+    session.used.set(clock::now());
+    let kept = session.kept().map_err(|error| failure::of_session(&error))?;
+    if !session.can_be_renewed() || !kept.is_due(clock::now()) {
+        return session.subject_now();
+    }
+    if !kept.is_alive(clock::now()) {
+        renew(agent, session, deadline).await?;
+    } else if session.has_rested() || session.flight.borrow().is_some() {
+        // Nobody waits long for something better than what is still accepted.
+        let _ = renew(agent, session, deadline.at_most(Instant::now(), PATIENCE_WITH_A_GOOD_ONE)).await;
+    }
+    session.subject_now()
+}
+
+/// Renews a session, or waits for who is renewing it: a refresh token may be good for one use only.
+async fn renew(agent: &Rc<Agent>, session: &Rc<Session>, deadline: Deadline) -> Result<(), Failure> {
+    let flying = session.flight.borrow().clone();
+    let mut landing = flying.unwrap_or_else(|| {
+        let (sender, landing) = watch::channel(None);
+        session.flight.replace(Some(landing.clone()));
+        // It flies to its end whoever goes away meanwhile: the issuer may have taken the old refresh token already.
+        tokio::task::spawn_local(fly(Rc::clone(agent), Rc::clone(session), sender));
+        landing
+    });
+    let landed = timeout_at(deadline.instant().into(), landing.wait_for(Option::is_some)).await;
+    match landed {
+        Ok(Ok(outcome)) => outcome.clone().unwrap_or_else(|| Err(failure::not_renewed(&session.name))),
+        _ => Err(failure::not_renewed(&session.name)),
+    }
+}
+
+async fn fly(agent: Rc<Agent>, session: Rc<Session>, sender: watch::Sender<Option<Result<(), Failure>>>) {
+    session.tried.set(Some(Instant::now()));
+    let outcome = match session.kept() {
+        Ok(kept) => session.land(session.source.refresh(&kept.tokens, &agent).await),
+        Err(error) => Err(failure::of_session(&error)),
+    };
+    session.flight.replace(None);
+    sender.send_replace(Some(outcome));
+    agent.changed.notify_one();
+}
+
+/// Renews what is due and in use while nobody asks, and notes what has ended.
+pub(crate) fn look_after(agent: &Rc<Agent>, now: Timestamp) {
+    for session in agent.sessions.all() {
+        session.end_if_it_cannot_go_on(now);
+        let due = session.kept().is_ok_and(|kept| kept.is_due(now));
+        if due && session.is_in_use(now) && session.can_be_renewed() && session.has_rested() {
+            let agent = Rc::clone(agent);
+            let deadline = Deadline::after(Instant::now(), WHOLE_FLIGHT);
+            tokio::task::spawn_local(async move { renew(&agent, &session, deadline).await.is_ok() });
+        }
+    }
+}
+
+const PATIENCE_WITH_A_GOOD_ONE: Duration = Duration::from_secs(3);

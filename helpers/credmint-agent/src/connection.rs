@@ -29,7 +29,7 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
 
 /// Receives one message.
-async fn receive<M: DeserializeOwned>(stream: &mut dyn Stream) -> Result<M, ConnectionError> {
+pub(crate) async fn receive<M: DeserializeOwned>(stream: &mut dyn Stream) -> Result<M, ConnectionError> {
     let mut head = [0; 4];
     stream.read_exact(&mut head).await?;
     let mut json = Zeroizing::new(vec![0; decode_length(head)?]);

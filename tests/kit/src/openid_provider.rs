@@ -85,6 +85,12 @@ impl OpenIdProvider {
         &self.issuer
     }
 
+    /// Gives the port that it listens on.
+    pub fn port(&self) -> u16 {
+        let authority = self.issuer.split('/').nth(2).unwrap_or_default();
+        authority.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port in the issuer")
+    }
+
     /// Gives the token endpoint.
     pub fn token_endpoint(&self) -> String {
         format!("{}/token", self.issuer)

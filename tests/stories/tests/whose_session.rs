@@ -1,0 +1,117 @@
+//! Whose session it is: another person at the same place, another identity when nobody is signed in, another agent.
+
+use std::net::TcpListener;
+
+use credmint_stories::{AS_IT_IS, Company, User, address, person, token_host};
+use credmint_test_kit::browser::parameter;
+use credmint_test_kit::encoding::claims;
+use credmint_test_kit::processes::{signal, wait_for_end};
+use credmint_test_kit::random::free_port;
+use credmint_test_kit::{Browser, OpenIdProvider};
+use rustix::process::Signal;
+
+#[test]
+fn the_next_person_gets_nothing_of_the_last_ones() {
+    let (company, mut user) = (Company::found(), User::move_in());
+    user.settings(&(person(&company.provider, "") + &company.issuer() + &company.host("me", "deliver = \"inline\"\n")));
+    let subject = |user: &mut User, who: &str| {
+        let answer = user.get().output().success().json();
+        user.canary.watch_pem(&format!("key of {who}"), answer["client_private_key_pem"].as_str().unwrap_or_default());
+        answer["client_certificate_pem"].clone()
+    };
+
+    // 1. Alice signs in, and has a certificate.
+    user.signs_in(&company.provider, "alice");
+    let hers = subject(&mut user, "alice");
+    assert_eq!(subject(&mut user, "alice again"), hers, "the entry is fresh");
+    // 2. Bob signs in at the same place: hers is not handed out any more, and her login at OpenBao ends.
+    user.signs_in(&company.provider, "bob");
+    assert_ne!(subject(&mut user, "bob"), hers);
+    assert_eq!(company.pki.minted(), 2);
+    company.bao.wait_for("alice's login ends", |client| client.logins().len() == 1);
+    let sessions = user.sessions();
+    assert_eq!(sessions.len(), 1, "{sessions:?}");
+    assert!(sessions[0]["subject"].as_str().is_some_and(|subject| subject.contains("bob")), "{sessions:?}");
+    // 3. Nobody uses her refresh token any more, so nobody can.
+    let issued = company.provider.issued();
+    assert!(!company.provider.is_active(&issued[0].refresh_token), "the session that was replaced is revoked");
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_job_answers_where_nobody_is_signed_in() {
+    let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
+    let job = "[identity.job]\nkind = \"env\"\nvariable = \"JOB_TOKEN\"\n\n";
+    user.settings(&(person(&provider, "") + job + AS_IT_IS + &token_host("[\"me\", \"job\"]", "as-it-is")));
+
+    // 1. Neither: the failure names both.
+    let nobody = user.get().output();
+    assert_eq!(nobody.code, Some(77), "{}", nobody.stderr);
+    assert!(nobody.stderr.contains("me: ") && nobody.stderr.contains("job: "), "{}", nobody.stderr);
+    assert!(nobody.stderr.contains("credmint login me"), "{}", nobody.stderr);
+    // 2. The job where there is one; the person, who comes first, once they have signed in.
+    user.secret_variable("JOB_TOKEN", "job token", &provider.token_for("job", "registry", 300));
+    assert_eq!(claims(&user.got("token"))["sub"], "job");
+    user.signs_in(&provider, "alice");
+    assert_eq!(claims(&user.got("token"))["sub"], "alice");
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_session_lives_in_one_agents_memory_alone() {
+    let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
+    user.settings(&(person(&provider, "") + AS_IT_IS + &token_host("\"me\"", "as-it-is")));
+
+    // 1. The agent is killed, and so is the session: nothing of it was on the disk.
+    user.signs_in(&provider, "alice");
+    assert_eq!(claims(&user.got("token"))["sub"], "alice");
+    user.canary.check(&user.home);
+    let agent = user.home.agent().pid;
+    signal(agent, Signal::KILL);
+    assert!(wait_for_end(agent, std::time::Duration::from_secs(5)));
+    let output = user.get().output();
+    assert_eq!(output.code, Some(77), "{}", output.stderr);
+    assert!(output.stderr.contains("hint: credmint login me"), "{}", output.stderr);
+    // 2. Told to end, it revokes what it held.
+    user.signs_in(&provider, "alice");
+    let refresh = provider.issued().pop().map(|issued| issued.refresh_token).unwrap_or_default();
+    assert!(provider.is_active(&refresh));
+    user.credmint(&["agent", "stop"]);
+    assert!(!provider.is_active(&refresh), "nobody can use what ended with the agent");
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn an_issuer_that_wants_fixed_ports_gets_the_first_that_is_free() {
+    let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
+    let (taken, free) = (free_port(), free_port());
+    let _somebody = TcpListener::bind(("127.0.0.1", taken));
+    let lines = format!("redirect_ports = [{taken}, {free}]\nredirect_host = \"localhost\"\n");
+    user.settings(&(person(&provider, &lines) + AS_IT_IS + &token_host("\"me\"", "as-it-is")));
+    let mut login = user.login(&["--no-browser"]);
+    let url = address(&mut login, &provider);
+    assert_eq!(parameter(&url, "redirect_uri"), Some(format!("http://localhost:{free}/callback")));
+    assert_eq!(Browser::of("alice").sign_in(&url).status, 200);
+    login.output().success();
+    user.watch_issued(&provider);
+    // With every port taken, that is said.
+    let _another = TcpListener::bind(("127.0.0.1", free));
+    let output = user.login(&["--no-browser"]).output();
+    assert!(output.code != Some(0) && output.stderr.contains(&taken.to_string()), "{}", output.stderr);
+    assert!(output.stderr.contains("hint: "), "{}", output.stderr);
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn an_agent_for_one_question_holds_no_session_and_says_so() {
+    let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
+    user.settings(&(person(&provider, "") + AS_IT_IS + &token_host("\"me\"", "as-it-is")));
+    user.home.set("CREDMINT_AGENT", "once");
+    let get = user.get().output();
+    assert_eq!(get.code, Some(77), "{}", get.stderr);
+    assert!(get.stderr.contains("hint: "), "{}", get.stderr);
+    let login = user.login(&["--no-browser"]).output();
+    assert!(login.code != Some(0) && login.stderr.contains("CREDMINT_AGENT=once"), "{}", login.stderr);
+    assert!(user.home.agents().is_empty());
+    user.canary.check(&user.home);
+}

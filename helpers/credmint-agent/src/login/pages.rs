@@ -106,7 +106,7 @@ impl Page {
 fn refused(failure: &Failure) -> String {
     let hint = failure.hint.as_deref().unwrap_or("credmint login");
     format!(
-        "<p>{}</p>\n<p>What to do:</p>\n<p><code>{}</code></p>\n<p class=\"small\">The terminal says the same.</p>\n",
+        "<p>{}</p>\n<p class=\"do\"><span>What to do</span> {}</p>\n<p class=\"small\">The terminal says the same.</p>\n",
         escaped(&failure.what),
         escaped(hint)
     )
@@ -197,7 +197,7 @@ mod tests {
         let [_, refused, ..] = all();
         let html = text(&refused).await;
         assert_eq!(refused.response().status(), StatusCode::FORBIDDEN);
-        assert!(html.contains("id.corp.example refused") && html.contains("<code>credmint login me --device</code>"));
+        assert!(html.contains("id.corp.example refused") && html.contains("</span> credmint login me --device</p>"));
     }
 
     #[tokio::test]

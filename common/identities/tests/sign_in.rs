@@ -1,5 +1,5 @@
 //! A person's sign-in against a fake provider that lies: what the real one (tests/stories) cannot be made to do.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "this is a test")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "this is a test")]
 
 #[path = "../../issuers/tests/fakes/fake.rs"]
 #[expect(dead_code, reason = "other tests share it and use the rest")]

@@ -7,8 +7,8 @@ use std::fmt;
 use credmint_vocabulary::Secret;
 use url::form_urlencoded;
 
+use crate::oauth_refusal::OauthRefusal;
 use crate::quotable::quotable;
-use crate::token_endpoint::OauthRefusal;
 
 /// Longest query that is read.
 const LIMIT: usize = 16 * 1024;

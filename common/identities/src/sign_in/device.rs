@@ -11,12 +11,13 @@ use openidconnect::core::{CoreDeviceAuthorizationResponse, CoreTokenResponse};
 use openidconnect::{DeviceAuthorizationUrl, HttpRequest, Scope};
 use url::Url;
 
+use crate::oauth_refusal::OauthRefusal;
 use crate::sign_in::client::NO_TOKENS;
 use crate::sign_in::error::SignInError;
 use crate::sign_in::metadata::endpoint;
 use crate::sign_in::provider::Provider;
 use crate::sign_in::tokens::Tokens;
-use crate::token_endpoint::{OauthRefusal, TokenEndpointError};
+use crate::token_endpoint::TokenEndpointError;
 use crate::way::{assertion, told};
 
 /// Holds a device authorization that waits for a person.

@@ -5,8 +5,9 @@
 use credmint_vocabulary::FailureKind;
 
 use crate::client_authentication::ClientProofError;
+use crate::oauth_refusal::OauthRefusal;
 use crate::subject_token::SubjectTokenError;
-use crate::token_endpoint::{OauthRefusal, TokenEndpointError};
+use crate::token_endpoint::TokenEndpointError;
 
 /// Says why nobody is signed in. `who` is host and port of the issuer.
 #[derive(Debug, thiserror::Error)]

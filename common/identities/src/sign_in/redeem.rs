@@ -21,6 +21,7 @@ impl Provider {
     ///
     /// # Errors
     /// [`SignInError`]: what the issuer refused, or which check failed.
+    #[expect(clippy::too_many_arguments, reason = "the two halves of one sign-in, and what every call has")]
     pub async fn redeem(
         &self,
         authorization: Authorization,

@@ -8,11 +8,12 @@ use openidconnect::core::CoreTokenResponse;
 use openidconnect::{HttpRequest, RefreshToken};
 
 use crate::claims::Claims;
+use crate::oauth_refusal::OauthRefusal;
 use crate::sign_in::client::NO_TOKENS;
 use crate::sign_in::error::{RefreshError, SignInError};
 use crate::sign_in::provider::Provider;
 use crate::sign_in::tokens::Tokens;
-use crate::token_endpoint::{OauthRefusal, TokenEndpointError};
+use crate::token_endpoint::TokenEndpointError;
 use crate::way::{Way, assertion, told};
 
 impl Provider {

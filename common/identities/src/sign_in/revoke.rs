@@ -5,10 +5,11 @@
 use credmint_https::Https;
 use credmint_vocabulary::{Deadline, Secret, Timestamp};
 
+use crate::oauth_refusal::OauthRefusal;
 use crate::sign_in::error::SignInError;
 use crate::sign_in::provider::Provider;
 use crate::sign_in::tokens::Tokens;
-use crate::token_endpoint::{OauthRefusal, TokenEndpointError};
+use crate::token_endpoint::TokenEndpointError;
 use crate::way::Way;
 
 impl Provider {

@@ -7,7 +7,7 @@ use credmint_stories::{AS_IT_IS, User, person, terraform, token_host, wait_until
 use credmint_test_kit::encoding::claims;
 use credmint_test_kit::openid_provider::wait_for_remaining;
 use credmint_test_kit::processes::{is_connected, signal};
-use credmint_test_kit::{Gate, Links, OpenIdProvider, Registry, Terraform};
+use credmint_test_kit::{Gate, Links, OpenIdProvider, Registry, Terraform, memory};
 use rustix::process::Signal;
 
 /// Life of the tokens of these stories, in seconds.
@@ -73,6 +73,11 @@ fn gets_at_the_moment_of_refresh_ask_the_issuer_once() {
     assert!(tokens.iter().all(|token| *token == tokens[0] && *token != first.as_str()));
     assert!(provider.refreshes().len() <= before + 1, "{:?}", provider.refreshes());
     assert_eq!(provider.issued().len(), provider.refreshes().len() + 1);
+    // 3. What was replaced is wiped, when nobody holds it any more.
+    if memory::is_readable(agent) {
+        user.canary.memory_lacks(agent, "refresh token 0");
+        wait_until("the old token is wiped", || !memory::holds(agent, first.as_bytes()));
+    }
     user.canary.check(&user.home);
 }
 
@@ -104,7 +109,7 @@ fn a_refresh_token_that_was_revoked_ends_the_session_within_a_second() {
     assert_eq!(user.home.run("credmint").args(["needs-login", "me"]).output().code, Some(0));
     // 3. What the session had is in no memory any more.
     let agent = user.home.agent().pid;
-    if credmint_test_kit::memory::is_readable(agent) {
+    if memory::is_readable(agent) {
         user.canary.memory_lacks(agent, "refresh token 0");
         user.canary.memory_lacks(agent, "ID token 0");
     }

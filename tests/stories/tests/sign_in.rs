@@ -7,12 +7,21 @@ use credmint_test_kit::browser::parameter;
 use credmint_test_kit::encoding::claims;
 use credmint_test_kit::http::Request;
 use credmint_test_kit::processes::signal;
-use credmint_test_kit::{Browser, OpenIdProvider};
+use credmint_test_kit::{Browser, OpenIdProvider, memory};
 use rustix::process::Signal;
 
 /// Settings of somebody whose ID token is handed out as it is.
 fn plain(provider: &OpenIdProvider, lines: &str) -> String {
     person(provider, lines) + AS_IT_IS + &token_host("\"me\"", "as-it-is")
+}
+
+/// What was watched under a name is in the agent's memory no more.
+#[track_caller]
+fn is_wiped(user: &User, name: &str) {
+    let agent = user.home.agent().pid;
+    if memory::is_readable(agent) {
+        user.canary.memory_lacks(agent, name);
+    }
 }
 
 #[test]
@@ -105,10 +114,13 @@ fn a_callback_that_is_not_ours_gets_400_and_the_wait_goes_on() {
     assert_eq!(Request::new("GET", &format!("{port}/favicon.ico")).send().status, 404);
     assert!(Request::new("HEAD", &redirect).send().status >= 400);
     // 3. The right one ends the wait.
-    let page = Browser::of("alice").sign_in(&url);
+    let back = Browser::of("alice").sent_back(&url);
+    let page = Request::new("GET", &back).send();
     assert_eq!(page.status, 200, "{}", page.body);
     login.output().success();
+    user.canary.watch("authorization code", parameter(&back, "code").expect("a code"));
     user.watch_issued(&provider);
+    is_wiped(&user, "authorization code");
     // 4. Nobody listens there any more, and nothing was redeemed but the one code.
     wait_until("the listener ends", || Request::new("GET", &redirect).try_send().is_err());
     assert_eq!(provider.requests().len(), 1, "{:?}", provider.requests());
@@ -166,6 +178,7 @@ fn the_address_is_pasted_where_the_browser_cannot_come_back() {
     let output = login.output();
     assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
     user.watch_issued(&provider);
+    is_wiped(&user, "authorization code");
     assert_eq!(claims(&user.got("token"))["sub"], "alice");
     user.canary.check(&user.home);
 }

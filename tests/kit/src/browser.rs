@@ -4,6 +4,8 @@
 //! A URL comes in, the page that the browser ends on goes out. Speaks http to loopback by the kit's own client, and fills in
 //! no form but the issuer's. (RFC 6265 as far as loopback needs it: a cookie has a host and a path, and no port.)
 
+use std::path::{Path, PathBuf};
+
 use crate::http::{Answer, Request, percent};
 
 /// More hops than any sign-in takes.
@@ -15,6 +17,7 @@ pub struct Browser {
     refuses: bool,
     user_code: String,
     cookies: Vec<Cookie>,
+    ca: Option<PathBuf>,
 }
 
 /// Where the browser ended.
@@ -50,13 +53,21 @@ enum Stop {
 impl Browser {
     /// Opens one; the person signs in under this name and agrees to what is asked.
     pub fn of(person: &str) -> Self {
-        Self { person: person.to_owned(), refuses: false, user_code: String::new(), cookies: Vec::new() }
+        let (person, user_code) = (person.to_owned(), String::new());
+        Self { person, refuses: false, user_code, cookies: Vec::new(), ca: None }
     }
 
     /// Has the person refuse when asked for consent.
     #[must_use]
     pub fn refusing(mut self) -> Self {
         self.refuses = true;
+        self
+    }
+
+    /// Trusts the authorities of a file for https.
+    #[must_use]
+    pub fn trusting(mut self, ca: &Path) -> Self {
+        self.ca = Some(ca.to_owned());
         self
     }
 
@@ -109,6 +120,9 @@ impl Browser {
         let method = if hop.form.is_some() { "POST" } else { "GET" };
         let mut request =
             Request::new(method, &hop.url).header("Accept", "text/html").header("User-Agent", "a browser");
+        if let Some(ca) = &self.ca {
+            request = request.trusting(ca);
+        }
         let cookies = self.cookies_for(&hop.url);
         if !cookies.is_empty() {
             request = request.header("Cookie", &cookies);

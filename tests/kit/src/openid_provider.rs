@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+use crate::certificates::Authority;
 use crate::encoding::{base64, claims};
 use crate::http::{Answer, Request};
 use crate::peer::{self, Peer};
@@ -57,6 +58,17 @@ impl OpenIdProvider {
     /// Starts one whose tokens live for so many seconds.
     pub fn start_with_ttl(ttl: u32) -> Self {
         Self::start_with(ttl, &[])
+    }
+
+    /// Starts one that speaks https, with a certificate of an authority of one's own.
+    pub fn start_tls(authority: &Authority) -> Self {
+        let (identity, directory) = (authority.server(&["127.0.0.1"]), peer::directory());
+        let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| directory.path().join(name));
+        fs::write(&certificate, identity.certificate).expect("the certificate");
+        fs::write(&key, identity.key).expect("its key");
+        let [certificate, key] = [certificate, key].map(|file| file.display().to_string());
+        // Once it has started it has read them.
+        Self::start_with(300, &[("TLS_CERTIFICATE", &certificate), ("TLS_KEY", &key)])
     }
 
     /// Starts one with variables of `server.mjs` besides: `ISSUER_PATH`, `REFUSES`.

@@ -6,12 +6,14 @@
 //   MINT_SECRET                 secret of the client `mint`, by which the test kit has tokens made for any subject
 //   TTL                         life in seconds of what the other clients get; 300 if not set
 //   REFUSES                     names of what this issuer does not have, separated by commas: `revocation`, `device`
+//   TLS_CERTIFICATE, TLS_KEY    PEM files; with them the issuer speaks https
 //   ISSUER_PATH                 path of the issuer below its host, beginning with a slash; none if not set
 // Goes out: one line `ready <issuer>`, one JSON line for each request to the token endpoint and to those for revocation and
 // introspection, without its secrets, and one line `issued <JSON>` with the tokens that the client `cli` was given: the test
 // looks for them where they must not be.
 // May not touch: anything but loopback. Keys live in memory and are new at each start.
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { readFileSync } from 'node:fs';
 import { createPublicKey } from 'node:crypto';
 import { Provider, errors } from 'oidc-provider';
@@ -155,9 +157,11 @@ async function record(ctx, next) {
   if (client === 'cli' && access_token) say(`issued ${JSON.stringify({ grant_type, access_token, id_token, refresh_token })}`);
 }
 
-const server = createServer();
+const { TLS_CERTIFICATE: certificate, TLS_KEY: key } = process.env;
+const server = certificate ? createTlsServer({ cert: readFileSync(certificate), key: readFileSync(key) }) : createServer();
+const scheme = certificate ? 'https' : 'http';
 server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => {
-  const issuer = `http://127.0.0.1:${server.address().port}${path}`;
+  const issuer = `${scheme}://127.0.0.1:${server.address().port}${path}`;
   const provider = new Provider(issuer, configuration());
   tokenExchange(provider, { issuer, lifetime, ...signing, kid: 'es' });
   provider.use(record);

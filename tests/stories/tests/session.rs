@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use credmint_stories::{AS_IT_IS, User, person, terraform, token_host, wait_until};
+use credmint_stories::{AS_IT_IS, Company, User, person, terraform, token_host, wait_until};
 use credmint_test_kit::encoding::claims;
 use credmint_test_kit::openid_provider::wait_for_remaining;
 use credmint_test_kit::processes::{is_connected, signal};
@@ -162,5 +162,29 @@ fn without_a_refresh_token_the_session_ends_with_its_token_and_says_so() {
     assert!(output.stderr.contains("hint: credmint login me"), "{}", output.stderr);
     assert!(output.took < Duration::from_secs(1), "{:?}", output.took);
     assert_eq!(user.home.run("credmint").args(["needs-login", "me"]).output().code, Some(0));
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn certificates_are_minted_all_day_with_tokens_that_live_for_seconds() {
+    let Some(terraform) = terraform() else { return };
+    let (company, mut user) = (Company::found_with(OpenIdProvider::start_with_ttl(LIFE)), User::move_in());
+    user.setup(company.registry.address());
+    let issuer = company.issuer_with("common_name = \"{email}\"\nttl = \"30s\"\n");
+    user.settings(&(person(&company.provider, "") + &issuer + &company.host("me", "")));
+
+    // 1. Signed in and used once: one certificate, for half a minute.
+    user.signs_in(&company.provider, "alice");
+    terraform.init(&user.home, &user.work).success();
+    assert!(company.pki.minted() >= 1);
+    // 2. The token of the sign-in is over long before the day is, and so is that certificate. Nothing prompts.
+    let first = company.provider.issued().remove(0).id_token;
+    wait_for_remaining(&first, 0);
+    terraform.run(&user.home, &user.work, &["init", "-input=false", "-upgrade"]).output().success();
+    wait_until("the certificate is minted anew", || user.get().output().code == Some(0) && company.pki.minted() >= 2);
+    let requests = company.registry.requests();
+    assert!(requests.iter().all(|request| request.verify == "SUCCESS"), "{requests:?}");
+    assert!(company.provider.refreshes().iter().all(|status| *status == 200), "{:?}", company.provider.refreshes());
+    user.watch_issued(&company.provider);
     user.canary.check(&user.home);
 }

@@ -7,7 +7,7 @@ use credmint_test_kit::browser::parameter;
 use credmint_test_kit::encoding::claims;
 use credmint_test_kit::http::Request;
 use credmint_test_kit::processes::signal;
-use credmint_test_kit::{Browser, OpenIdProvider, memory};
+use credmint_test_kit::{Authority, Browser, OpenIdProvider, memory};
 use rustix::process::Signal;
 
 /// Settings of somebody whose ID token is handed out as it is.
@@ -233,5 +233,28 @@ fn issuers_differ_and_each_works_or_says_what_to_change() {
     user.settings(&plain(&provider, "").replace("/realms/corp", "/realms/other"));
     let output = user.login(&["--no-browser"]).output();
     assert!(output.code != Some(0) && output.stderr.contains("hint: "), "{}", output.stderr);
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn an_issuer_with_a_certificate_of_the_companys_own_authority_is_trusted_when_the_settings_say_so() {
+    let authority = Authority::new("Corp Root");
+    let (provider, mut user) = (OpenIdProvider::start_tls(&authority), User::move_in());
+    let ca = user.home.write("ca.pem", authority.certificate());
+
+    // 1. Without a word about it the issuer is a stranger, and what to change is said.
+    user.settings(&plain(&provider, ""));
+    let output = user.login(&["--no-browser"]).output();
+    assert!(output.code != Some(0) && output.stderr.contains("hint: "), "{}", output.stderr);
+    assert!(output.stderr.contains("`ca`") || output.stderr.contains("ca = "), "{}", output.stderr);
+    // 2. With it everything goes there and comes back.
+    user.settings(&plain(&provider, &format!("ca = \"{}\"\n", ca.display())));
+    let mut login = user.login(&["--no-browser"]);
+    let url = address(&mut login, &provider);
+    assert!(url.starts_with("https://"), "{url}");
+    assert_eq!(Browser::of("alice").trusting(&ca).sign_in(&url).status, 200);
+    login.output().success();
+    user.watch_issued(&provider);
+    assert_eq!(claims(&user.got("token"))["iss"], provider.issuer());
     user.canary.check(&user.home);
 }

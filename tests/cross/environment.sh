@@ -51,7 +51,7 @@ expect_part() { # what part whole
     fi
 }
 
-# A host whose token is the caller's own, another with a certificate from the agent's memory; nothing needs a network.
+# A host whose token is the caller's own; nothing needs a network.
 settings='[identity.job]
 kind = "env"
 variable = "WORKLOAD_TOKEN"
@@ -63,7 +63,10 @@ kind = "oidc"
 identity = ["job"]
 issuer = "as-it-is"
 deliver = "token"
+'
 
+# A host of its own for a certificate: while settings name it, the helper stays where `setup` put it.
+certificate_settings='
 [issuer.own-ca]
 kind = "local-ca"
 common_name = "job"

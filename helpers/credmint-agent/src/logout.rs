@@ -88,7 +88,7 @@ async fn revoked(agent: &Agent, session: &Session, deadline: Deadline) -> Result
             let revoked = provider.revoke(&kept.tokens, &agent.https, clock::now(), step).await;
             let who = provider.who();
             revoked
-                .map(|()| format!("{name}: signed out, and its tokens are revoked at {who}"))
+                .map(|()| format!("{name}: signed out, here and at {who}; an access token that was handed out lives to its own end"))
                 .map_err(|error| format!("{name}: signed out here, but not at the issuer: {error}"))
         }
         #[cfg(test)]

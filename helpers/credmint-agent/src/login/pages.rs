@@ -85,7 +85,7 @@ impl Page {
             Self::SignedIn { who, issuer, ends } => format!(
                 "<dl>\n<dt>Who</dt><dd>{}</dd>\n<dt>At</dt><dd>{}</dd>\n<dt>Until</dt><dd>{}</dd>\n</dl>\n\
                  <p>You can close this tab and go back to the terminal.</p>\n\
-                 <p class=\"small\">Is this not you? Run <code>credmint logout</code>.</p>\n",
+                 <p class=\"small\">Is this not you? Run <code>credmint logout --all</code>.</p>\n",
                 escaped(who),
                 escaped(issuer),
                 escaped(ends)

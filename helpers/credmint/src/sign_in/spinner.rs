@@ -16,7 +16,9 @@ impl Spinner {
     /// Starts turning; without a terminal says once what is waited for.
     pub(crate) fn start(what: &'static str, left: Option<Duration>) -> Self {
         if !out::can_move(std::io::stderr().is_terminal()) {
-            let left = left.map(|left| format!(", for at most {}", life::words(left.as_secs()))).unwrap_or_default();
+            let left = left
+                .map(|left| format!(", for at most {}", life::words(left.as_secs().next_multiple_of(60))))
+                .unwrap_or_default();
             out::aside(&format!("Waiting for {what}{left}.\n"));
             return Self(None);
         }

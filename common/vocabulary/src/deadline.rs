@@ -27,10 +27,11 @@ impl Deadline {
         self.0
     }
 
-    /// Gives the earlier of this deadline and `limit` from `now`: no single step may eat all the time there is.
+    /// Gives the earlier of this deadline and `limit` from `now`: no single step may eat all the time there is. A limit that
+    /// no clock can hold, as a server may name one, limits nothing.
     #[must_use]
     pub fn at_most(self, now: Instant, limit: Duration) -> Self {
-        Self(self.0.min(now + limit))
+        now.checked_add(limit).map_or(self, |end| Self(self.0.min(end)))
     }
 }
 
@@ -52,5 +53,6 @@ mod tests {
         let whole = Deadline::after(start, Duration::from_secs(2));
         assert_eq!(whole.at_most(start, Duration::from_secs(5)), whole);
         assert_eq!(whole.at_most(start, Duration::from_secs(1)).remaining(start), Duration::from_secs(1));
+        assert_eq!(whole.at_most(start, Duration::from_secs(u64::MAX)), whole, "a server's number ends no program");
     }
 }

@@ -136,11 +136,10 @@ async fn choose(agent: &Rc<Agent>, recipe: &Recipe, deadline: Deadline) -> Resul
     for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
         let session = session_of(name, identity);
         let found = match session {
-            Some(key) => of_person(agent, recipe, name, key, deadline).await?,
-            None => of_workload(agent, recipe, name, identity, deadline).await?,
+            Some(key) => of_person(agent, recipe, name, key, deadline).await?.map(|(token, own)| (token, Some(own))),
+            None => of_workload(agent, recipe, name, identity, deadline).await?.map(|token| (token, None)),
         };
-        if let Some(token) = found {
-            let sign_in = session.map(|key| agent.sessions.sign_in(key));
+        if let Some((token, sign_in)) = found {
             return Ok(Some(Chosen { name: name.to_owned(), token, sign_in }));
         }
         person = person.or_else(|| session.map(|_| name));
@@ -151,14 +150,15 @@ async fn choose(agent: &Rc<Agent>, recipe: &Recipe, deadline: Deadline) -> Resul
     if asked.is_empty() { Ok(None) } else { Err(nobody()) }
 }
 
-/// Asks the session of a person; signed out is absent, what is over or belongs to another sign-in is a failure.
+/// Asks the session of a person; signed out is absent, what is over or belongs to another sign-in is a failure. The token comes
+/// with its own sign-in: while it was renewed, somebody may have signed out, or somebody else in.
 async fn of_person(
     agent: &Rc<Agent>,
     recipe: &Recipe,
     name: &str,
     key: SessionKey,
     deadline: Deadline,
-) -> Result<Option<SubjectToken>, (Failure, Duration)> {
+) -> Result<Option<(SubjectToken, SignIn)>, (Failure, Duration)> {
     let of_host = |failure| failure::of_host(&recipe.hostname, failure);
     let began_with = recipe.sign_ins.iter().copied().find(|(of, _)| *of == key).unwrap_or((key, 0));
     // The recipe of a run outlives a session: what another person signs in for is none of its business.
@@ -168,7 +168,8 @@ async fn of_person(
         None => return Err(of_host(failure::signed_out_meanwhile(name))),
         Some(_) => return Err(of_host(failure::another_sign_in(name))),
     };
-    sessions::subject(agent, &session, deadline).await.map(Some).map_err(of_host)
+    let token = sessions::subject(agent, &session, deadline).await.map_err(of_host)?;
+    Ok(Some((token, session.sign_in)))
 }
 
 async fn of_workload(

@@ -5,7 +5,7 @@
 use super::session::{Kept, State};
 use super::*;
 use crate::agent::Agent;
-use credmint_identities::{Claims, RefreshError, SignInError, Tokens};
+use credmint_identities::{Caller, Claims, RefreshError, SignInError, Tokens};
 use credmint_local_machine::clock;
 use credmint_settings::OidcTokenKind;
 use credmint_vocabulary::Deadline;
@@ -26,7 +26,7 @@ struct Inner {
 }
 
 impl Script {
-    fn of(answers: impl IntoIterator<Item = Result<Tokens, RefreshError>>) -> Self {
+    pub(crate) fn of(answers: impl IntoIterator<Item = Result<Tokens, RefreshError>>) -> Self {
         let script = Self::default();
         script.0.answers.borrow_mut().extend(answers);
         script
@@ -244,6 +244,43 @@ async fn entries_of_the_sign_in_before_are_dropped_and_what_a_run_holds_is_kept_
     })
     .await;
 }
+
+#[tokio::test]
+async fn who_signs_out_while_a_token_is_renewed_for_an_entry_keeps_no_entry() {
+    with_agent(async |agent| {
+        let settings = credmint_settings::read(&[("test".into(), ROUTED.into())]).expect("valid");
+        let key = crate::recipe::session_of("me", &settings.identities["me"]).expect("a person");
+        let source = Source::Scripted(Script::of([Ok(tokens("b", Some(3600), Some("r2")))]));
+        let sign_in = (key, agent.sessions.next());
+        let ended = tokens("a", Some(0), Some("r1"));
+        agent.signed_in(&Session::new("me", sign_in, OidcTokenKind::Access, source, ended));
+        let host = credmint_vocabulary::Hostname::from_comparison_form("registry.corp.example").expect("valid");
+        let recipe = crate::recipe::Recipe::new(host, Rc::new(settings), Caller::default(), &agent.sessions);
+        let recipe = Rc::new(recipe.expect("routed"));
+        let signs_out = async {
+            sleep(Duration::from_millis(10)).await;
+            agent.sessions.remove(key)
+        };
+        let (outcome, _) = tokio::join!(crate::get::entry_of(&agent, &recipe, soon()), signs_out);
+        let failure = outcome.err().expect("nobody's");
+        assert!(failure.what.contains("was forgotten"), "{failure:?}");
+        assert!(agent.entries.all().is_empty());
+    })
+    .await;
+}
+
+const ROUTED: &str = r#"
+    [identity.me]
+    kind = "oidc"
+    issuer = "https://id.corp.example"
+    client_id = "terraform"
+    token = "access"
+    [issuer.pass]
+    kind = "oidc"
+    [host."registry.corp.example"]
+    identity = "me"
+    issuer = "pass"
+"#;
 
 #[tokio::test]
 async fn one_signs_in_at_a_time_kubelogin_904() {

@@ -5,6 +5,7 @@
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,7 +17,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use zeroize::Zeroizing;
@@ -60,7 +61,10 @@ impl Redirect {
         let (open, closed) = watch::channel(());
         let port = bound.first().map_or(0, |(address, _)| address.port());
         let door = Rc::new(Door { port, arrivals: sender, closed });
-        let accept = |(_, listener)| tokio::task::spawn_local(accept(Rc::clone(&door), listener)).abort_handle();
+        let limit = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let accept = |(_, listener)| {
+            tokio::task::spawn_local(accept(Rc::clone(&door), listener, Arc::clone(&limit))).abort_handle()
+        };
         Self { port, arrivals, accepting: bound.into_iter().map(accept).collect(), _open: open }
     }
 
@@ -97,10 +101,12 @@ struct Door {
     closed: watch::Receiver<()>,
 }
 
-async fn accept(door: Rc<Door>, listener: TcpListener) {
+/// Accepts no more at once than a browser needs: another user of the machine cannot use up our file descriptors.
+async fn accept(door: Rc<Door>, listener: TcpListener, limit: Arc<Semaphore>) {
     loop {
+        let Ok(permit) = Arc::clone(&limit).acquire_owned().await else { return };
         match listener.accept().await {
-            Ok((stream, _)) => drop(tokio::task::spawn_local(serve(Rc::clone(&door), stream))),
+            Ok((stream, _)) => drop(tokio::task::spawn_local(serve(Rc::clone(&door), stream, permit))),
             // Out of file descriptors, or the peer gave up: others still come.
             Err(_) => sleep(Duration::from_millis(50)).await,
         }
@@ -108,7 +114,7 @@ async fn accept(door: Rc<Door>, listener: TcpListener) {
 }
 
 /// Serves a connection until the listening ends; a page that is due then is still sent, a connection that only waits is closed.
-async fn serve(door: Rc<Door>, stream: TcpStream) {
+async fn serve(door: Rc<Door>, stream: TcpStream, _permit: OwnedSemaphorePermit) {
     let mut closed = door.closed.clone();
     let service = service_fn(|request| answer(Rc::clone(&door), request));
     let mut connection = std::pin::pin!(
@@ -180,6 +186,7 @@ const PATH: &str = "/callback";
 /// The other family may have just this one taken; that it happens so often is a fault of the machine.
 const TRIES_OF_ANY_PORT: usize = 5;
 const MOST_WAITING: usize = 8;
+const MOST_CONNECTIONS: usize = 64;
 const MOST_BUFFERED: usize = 32 * 1024;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const LAST_PAGE: Duration = Duration::from_secs(2);
@@ -266,6 +273,29 @@ mod tests {
                 let mut rest = Vec::new();
                 let mut idle = idle;
                 timeout(Duration::from_secs(3), idle.read_to_end(&mut rest)).await.expect("closed").expect("read");
+            })
+            .await;
+    }
+
+    #[tokio::test]
+    async fn more_connections_than_a_browser_needs_wait_outside() {
+        LocalSet::new()
+            .run_until(async {
+                let redirect = Redirect::listen(&[]).await.expect("listening");
+                let mut idle = Vec::new();
+                // One place is held by the listener of each family, for whom it accepts next.
+                for _ in 0..MOST_CONNECTIONS {
+                    idle.push(connected(redirect.port).await);
+                }
+                let head = get(redirect.port, "/", "\r\nConnection: close\r\n\r\n");
+                let mut late = connected(redirect.port).await;
+                late.write_all(head.as_bytes()).await.expect("sent");
+                let mut answer = Vec::new();
+                let outside = timeout(Duration::from_millis(200), late.read_to_end(&mut answer)).await;
+                assert!(outside.is_err(), "not served yet");
+                drop(idle);
+                timeout(Duration::from_secs(5), late.read_to_end(&mut answer)).await.expect("in time").expect("read");
+                assert!(answer.starts_with(b"HTTP/1.1 404"));
             })
             .await;
     }

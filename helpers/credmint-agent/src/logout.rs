@@ -72,6 +72,12 @@ async fn end(agent: &Rc<Agent>, session: &Session, deadline: Deadline, account: 
     let entries = agent.take_entries_of(session.sign_in.0);
     session.rest(deadline.at_most(Instant::now(), FOR_A_RENEWAL)).await;
     account.note(revoked(agent, session, deadline).await);
+    if session.is_being_renewed() {
+        let name = &session.name;
+        account
+            .failed
+            .push(format!("{name}: a renewal did not end in time: its new tokens are dropped, but not revoked"));
+    }
     for entry in entries {
         agent.close_bridge(&entry);
         end_entry(agent, &session.name, &entry, deadline, account).await;
@@ -112,3 +118,36 @@ async fn end_entry(agent: &Agent, name: &str, entry: &Rc<Entry>, deadline: Deadl
 const WHOLE_LOGOUT: Duration = Duration::from_secs(9);
 const FOR_A_RENEWAL: Duration = Duration::from_secs(3);
 const ONE_REVOCATION: Duration = Duration::from_secs(4);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sessions::subject;
+    use crate::sessions::tests::{Script, tokens};
+    use credmint_settings::OidcTokenKind;
+    use tokio::task::LocalSet;
+
+    #[tokio::test]
+    async fn a_renewal_that_outlasts_the_sign_out_is_told() {
+        let soon = |milliseconds| Deadline::after(Instant::now(), Duration::from_millis(milliseconds));
+        let test = async {
+            let agent = Agent::new(false, Vec::new());
+            let source = Source::Scripted(Script::of([Ok(tokens("b", Some(3600), Some("r2")))]));
+            let text = "[identity.me]\nkind = \"oidc\"\nissuer = \"https://id.example\"\nclient_id = \"a\"";
+            let settings = credmint_settings::read(&[("test".into(), text.into())]).expect("valid");
+            let sign_in = (session_of("me", &settings.identities["me"]).expect("a person"), agent.sessions.next());
+            let ended = tokens("a", Some(0), Some("r1"));
+            let session = Session::new("me", sign_in, OidcTokenKind::Access, source, ended);
+            agent.signed_in(&session);
+            assert!(subject(&agent, &session, soon(5)).await.is_err(), "it flies on");
+            let mut account = Account::default();
+            end(&agent, &session, soon(5), &mut account).await;
+            assert!(account.failed.iter().any(|words| words.contains("not revoked")), "{:?}", account.failed);
+            session.rest(soon(5000)).await;
+            let mut account = Account::default();
+            end(&agent, &session, soon(5), &mut account).await;
+            assert!(account.failed.is_empty(), "{:?}", account.failed);
+        };
+        LocalSet::new().run_until(test).await;
+    }
+}

@@ -220,6 +220,11 @@ impl Session {
         }
     }
 
+    /// Tells whether a renewal is still under way.
+    pub(crate) fn is_being_renewed(&self) -> bool {
+        self.flight.borrow().is_some()
+    }
+
     /// Describes it without what it holds.
     pub(crate) fn status(&self) -> SessionStatus {
         self.end_if_it_cannot_go_on(clock::now());

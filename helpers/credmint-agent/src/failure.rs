@@ -84,6 +84,13 @@ pub(crate) fn not_renewed(name: &str) -> Failure {
     Failure::new(FailureKind::Unreachable, what).hint("run the command again")
 }
 
+/// The issuer renewed a session, but not the token that is its proof.
+pub(crate) fn no_new_id_token(name: &str) -> Failure {
+    let what = format!("the sign-in of `{name}` was renewed without a new ID token, and the one before has ended");
+    Failure::new(FailureKind::Refused, what)
+        .hint(format!("credmint login {name}; where the access token is a proof, too, set token = \"access\""))
+}
+
 /// The sign-in that a run began with is over, and another person's took its place.
 pub(crate) fn another_sign_in(name: &str) -> Failure {
     let what = format!("the sign-in of `{name}` that this run began with is over, and there is another one");

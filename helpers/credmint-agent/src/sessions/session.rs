@@ -197,12 +197,15 @@ impl Session {
         self.tried.get().is_none_or(|tried| tried.elapsed() >= MINIMUM_INTERVAL)
     }
 
-    /// Takes what a renewal came to. New tokens replace the old ones as one object before anybody can use either.
+    /// Takes what a renewal came to. New tokens replace the old ones as one object before anybody can use either. Many issuers
+    /// renew no ID token: the one before is nobody's proof when it has ended.
     pub(super) fn land(&self, outcome: Result<Tokens, RefreshError>) -> Result<(), Failure> {
         match outcome {
             Ok(tokens) => {
-                self.state.replace(State::Live(Kept::new(tokens, self.kind)));
-                Ok(())
+                let kept = Kept::new(tokens, self.kind);
+                let renewed = self.kind == OidcTokenKind::Access || kept.is_alive(clock::now());
+                self.state.replace(State::Live(kept));
+                if renewed { Ok(()) } else { Err(failure::no_new_id_token(&self.name)) }
             }
             Err(RefreshError::Over(why)) => {
                 self.state.replace(State::Over(why));

@@ -70,9 +70,12 @@ fn session(agent: &Rc<Agent>, script: &Script, tokens: Tokens) -> Rc<Session> {
 
 /// Makes the claims of an ID token.
 fn claims(sub: &str) -> Option<Claims> {
-    let payload = format!("{{\"iss\":\"https://id.corp.example\",\"sub\":\"{sub}\"}}");
+    claims_of(&format!("{{\"iss\":\"https://id.corp.example\",\"sub\":\"{sub}\"}}"))
+}
+
+fn claims_of(payload: &str) -> Option<Claims> {
     let part = |text: &str| base64::Engine::encode(&base64::prelude::BASE64_URL_SAFE_NO_PAD, text);
-    Claims::of(&Secret::new(format!("{}.{}.x", part("{}"), part(&payload))))
+    Claims::of(&Secret::new(format!("{}.{}.x", part("{}"), part(payload))))
 }
 
 fn soon() -> Deadline {
@@ -169,6 +172,24 @@ async fn a_renewal_that_fails_for_now_leaves_the_last_good_token_and_is_not_repe
             assert!(subject(&agent, &session, soon()).await.expect("still good").token.same_as(b"a"));
         }
         assert_eq!(script.asked_with(), ["r1"], "within ten seconds once");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_id_token_that_has_ended_is_nobodys_proof_after_a_renewal_without_a_new_one() {
+    with_agent(async |agent| {
+        let with_id = |exp: i64| {
+            let claims = claims_of(&format!("{{\"sub\":\"ada\",\"exp\":{exp}}}"));
+            Tokens { claims, id: Some(Secret::from("id")), ..tokens("a", Some(3600), Some("r")) }
+        };
+        let script = Script::of([Ok(with_id(1000)), Ok(with_id(clock::now().unix() + 3600))]);
+        let (sign_in, source) = ((key(), agent.sessions.next()), Source::Scripted(script.clone()));
+        let session = Session::new("me", sign_in, OidcTokenKind::Id, source, with_id(1000));
+        let failure = subject(&agent, &session, soon()).await.expect_err("ended in 1970");
+        assert!(failure.what.contains("without a new ID token"), "{failure:?}");
+        assert!(subject(&agent, &session, soon()).await.expect("given").token.same_as(b"id"));
+        assert_eq!(script.asked_with(), ["r", "r"]);
     })
     .await;
 }

@@ -193,8 +193,11 @@ impl Session {
         self.kept().is_ok_and(|kept| kept.tokens.refresh.is_some())
     }
 
+    /// Tells whether it may be renewed again; an issuer that renewed it without a new proof is asked seldom.
     pub(super) fn has_rested(&self) -> bool {
-        self.tried.get().is_none_or(|tried| tried.elapsed() >= MINIMUM_INTERVAL)
+        let in_vain = self.kept().is_ok_and(|kept| !kept.is_alive(kept.got));
+        let rest = if in_vain { LIFE_OF_THE_ENDLESS } else { MINIMUM_INTERVAL };
+        self.tried.get().is_none_or(|tried| tried.elapsed() >= rest)
     }
 
     /// Takes what a renewal came to. New tokens replace the old ones as one object before anybody can use either. Many issuers

@@ -188,6 +188,8 @@ async fn an_id_token_that_has_ended_is_nobodys_proof_after_a_renewal_without_a_n
         let session = Session::new("me", sign_in, OidcTokenKind::Id, source, with_id(1000));
         let failure = subject(&agent, &session, soon()).await.expect_err("ended in 1970");
         assert!(failure.what.contains("without a new ID token"), "{failure:?}");
+        session.tried.set(Instant::now().checked_sub(Duration::from_secs(60)));
+        assert!(!session.has_rested(), "the background does not ask for it every ten seconds");
         assert!(subject(&agent, &session, soon()).await.expect("given").token.same_as(b"id"));
         assert_eq!(script.asked_with(), ["r", "r"]);
     })

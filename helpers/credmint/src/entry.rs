@@ -3,13 +3,14 @@
 //! Sees no secret: the agent sends names, times and serial numbers.
 
 use credmint_agent_protocol::EntryStatus;
-use credmint_vocabulary::Timestamp;
+use credmint_vocabulary::{Timestamp, printable};
 
 use crate::life;
 
 /// Says what kind of thing it is, with subject and serial number of a certificate.
 pub(crate) fn holds(entry: &EntryStatus) -> String {
-    let part = |word: &str, value: &Option<String>| value.as_ref().map(|value| format!("{word}{value}"));
+    let part =
+        |word: &str, value: &Option<String>| value.as_ref().map(|value| format!("{word}{}", printable(value, 300)));
     let parts = [part(" ", &entry.certificate_subject), part(", serial ", &entry.serial)];
     parts.into_iter().flatten().fold(entry.kind.clone(), |line, part| line + &part)
 }

@@ -3,7 +3,7 @@
 //! Asks no issuer and mints nothing.
 
 use credmint_agent_protocol::{Answer, Ask, Explanation, IdentityClaims};
-use credmint_vocabulary::{Failure, Hostname, Timestamp};
+use credmint_vocabulary::{Failure, Hostname, Timestamp, printable};
 use serde_json::{Value, json};
 
 use crate::command_line::ExplainArguments;
@@ -93,18 +93,19 @@ fn one_identity(number: usize, identity: &IdentityClaims, now: Timestamp, style:
         "failed" => Tone::Bad,
         _ => Tone::Faint,
     };
-    let why = identity.why.as_ref().map(|why| format!(", {why}")).unwrap_or_default();
+    let why = identity.why.as_ref().map(|why| format!(", {}", printable(why, 600))).unwrap_or_default();
     let state = style.paint(tone, &identity.state);
     let mut lines = vec![format!("  identity   {number}. {} ({}): {state}{why}", identity.name, identity.kind)];
     lines.extend(claims(identity, now).into_iter().map(|(name, value)| format!("                {name} {value}")));
     lines
 }
 
+/// Lists what a token claims; whoever made it chose the letters, and none of them may move the cursor.
 fn claims(identity: &IdentityClaims, now: Timestamp) -> Vec<(&'static str, String)> {
     let aud = (!identity.aud.is_empty()).then(|| identity.aud.join(", "));
     let exp = identity.exp.as_ref().map(|exp| format!("{exp}{}", entry::remaining(exp, now)));
     let all = [("iss", identity.iss.clone()), ("sub", identity.sub.clone()), ("aud", aud), ("exp", exp)];
-    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    all.into_iter().filter_map(|(name, value)| Some((name, printable(&value?, 600)))).collect()
 }
 
 fn delivered(deliver: &str) -> String {
@@ -181,6 +182,16 @@ mod tests {
         let notes = [("note", "terraform is not set up to ask credmint for this host".to_owned()), next];
         let now = (entry::tests::now(), Style::Plain);
         golden::check("explain-refused.txt", &render(&host(), &explanation, &notes, now));
+    }
+
+    #[test]
+    fn what_a_token_claims_cannot_move_the_cursor() {
+        let bad = || "a\x1b[2Jb\nc\u{202e}".to_owned();
+        let mut explanation = explanation();
+        let pod = IdentityClaims { iss: Some(bad()), sub: Some(bad()), aud: vec![bad()], ..IdentityClaims::default() };
+        explanation.identities.push(IdentityClaims { why: Some(bad()), ..pod });
+        let text = render(&host(), &explanation, &[], (entry::tests::now(), Style::Plain));
+        assert!(!text.contains(['\x1b', '\u{202e}']) && text.matches("a [2Jb c").count() == 4, "{text}");
     }
 
     #[test]

@@ -125,7 +125,7 @@ fn entries(status: &Status, now: Timestamp, style: Style) -> Vec<String> {
 }
 
 fn one_entry(entry: &EntryStatus, now: Timestamp, style: Style) -> Vec<String> {
-    let subject = entry.subject.as_ref().map(|subject| format!(", {subject}")).unwrap_or_default();
+    let subject = entry.subject.as_ref().map(|subject| format!(", {}", printable(subject, 300))).unwrap_or_default();
     let mut lines = vec![
         String::new(),
         style.paint(Tone::Heading, &entry.hostname),
@@ -134,7 +134,7 @@ fn one_entry(entry: &EntryStatus, now: Timestamp, style: Style) -> Vec<String> {
         format!("  kept       {}", entry::holds(entry)),
         format!("  ends       {}", entry::ends(entry, now)),
     ];
-    lines.extend(entry.notes.iter().map(|note| format!("  note       {note}")));
+    lines.extend(entry.notes.iter().map(|note| format!("  note       {}", printable(note, 600))));
     lines
 }
 
@@ -210,6 +210,15 @@ mod tests {
         golden::check("status-empty.txt", &{
             render(Some(&Status::default()), &[], entry::tests::now(), Style::Plain)
         });
+    }
+
+    #[test]
+    fn what_a_token_or_a_server_calls_itself_cannot_move_the_cursor() {
+        let bad = || "a\x1b[2Jb\nc".to_owned();
+        let certificate = EntryStatus { certificate_subject: Some(bad()), ..entry::tests::certificate() };
+        let entry = EntryStatus { subject: Some(bad()), notes: vec![bad()], ..certificate };
+        let text = render(Some(&Status { entries: vec![entry], ..status() }), &[], entry::tests::now(), Style::Plain);
+        assert!(!text.contains('\x1b') && text.matches("a [2Jb c").count() == 3, "{text}");
     }
 
     #[test]

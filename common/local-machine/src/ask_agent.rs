@@ -126,6 +126,10 @@ fn put(connection: &mut Connection, request: &mut Request, deadline: Deadline) -
     let remaining = deadline.remaining(Instant::now()).as_millis();
     let (named, usual) = (settings_files::caller_settings(), settings_files::caller_usual_settings());
     request.ask.fill_in(named, usual, u64::try_from(remaining).unwrap_or(u64::MAX));
+    if let Ask::Get(got) = &request.ask {
+        let line = format!("{}: waiting for a credential for {}", got.program, got.hostname);
+        connection.tell_when_slow(Deadline::after(Instant::now(), SLOW), line);
+    }
     converse(connection, request, &supply::supply)
 }
 
@@ -213,5 +217,7 @@ impl AskAgentError {
     }
 }
 
+/// After how long a person is told what is waited for.
+const SLOW: Duration = Duration::from_secs(2);
 /// How long a process that ends may take to close what it holds.
 const DYING: Duration = Duration::from_millis(20);

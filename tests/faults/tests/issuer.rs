@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use credmint_faults::fake::{Act, Fake};
-use credmint_faults::{JOB, REFUSED, UNREACHABLE, User, host, unix_now, unsigned_jwt, vault};
+use credmint_faults::{HELPER, HOST, JOB, REFUSED, UNREACHABLE, User, host, unix_now, unsigned_jwt, vault};
+use credmint_test_kit::home::executable;
 use credmint_test_kit::{OpenBao, OpenIdProvider, random};
 use serde_json::json;
 
@@ -74,6 +75,20 @@ fn an_issuer_that_is_slow_is_waited_for() {
     let user = user_of(&fake);
     let output = user.succeeds();
     assert!(output.took > Duration::from_secs(2) && fake.received().len() == 1, "it is asked once");
+    user.check();
+}
+
+#[test]
+fn a_person_is_told_what_is_waited_for() {
+    let fake = Fake::always(Act::Later(Duration::from_secs(3), Box::new(vault::login())));
+    let user = user_of(&fake);
+    // Like Terraform, which keeps what the helper says on standard error to itself.
+    let get = format!("{} get {HOST} 2>/dev/null", executable(HELPER).display());
+    let run = || user.home.run("/bin/sh").args(["-c", &get]).answer().terminal().output().success().stdout;
+    let shown = run();
+    let line = format!("{HELPER}: waiting for a credential for {HOST}");
+    assert_eq!(shown.matches(&line).count(), 1, "{} bytes on the terminal", shown.len());
+    assert!(!run().contains("waiting"), "who is quick says nothing");
     user.check();
 }
 

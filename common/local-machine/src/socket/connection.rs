@@ -11,18 +11,22 @@ use credmint_vocabulary::Deadline;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
+use crate::terminal;
+
 /// Carries one conversation with an agent; every read and write ends with the deadline.
 pub struct Connection {
     incoming: OwnedFd,
     outgoing: Option<OwnedFd>,
     deadline: Deadline,
+    /// What the person at the terminal is told, once, when an answer is not there by then.
+    slow: Option<(Deadline, String)>,
 }
 
 impl Connection {
     /// Takes a connected socket over.
     pub(crate) fn over_socket(socket: OwnedFd, deadline: Deadline) -> io::Result<Self> {
         never_block(&socket)?;
-        Ok(Self { incoming: socket, outgoing: None, deadline })
+        Ok(Self { incoming: socket, outgoing: None, deadline, slow: None })
     }
 
     /// Takes the pipes of a child over; the child ends by itself once they are closed.
@@ -33,12 +37,33 @@ impl Connection {
         let (incoming, outgoing) = (OwnedFd::from(stdout), OwnedFd::from(stdin));
         never_block(&incoming)?;
         never_block(&outgoing)?;
-        Ok(Self { incoming, outgoing: Some(outgoing), deadline })
+        Ok(Self { incoming, outgoing: Some(outgoing), deadline, slow: None })
     }
 
     /// Sets another deadline: some conversations wait for a person.
     pub fn wait_until(&mut self, deadline: Deadline) {
         self.deadline = deadline;
+    }
+
+    /// Tells the person at the terminal what is waited for, if it takes longer than that.
+    pub fn tell_when_slow(&mut self, after: Deadline, line: String) {
+        self.slow = Some((after, line));
+    }
+
+    /// Waits for an answer; somebody who waits longer than usual is told for what.
+    fn wait_for_answer(&mut self) -> io::Result<()> {
+        let Some((after, line)) = self.slow.take() else {
+            return wait(self.incoming.as_fd(), PollFlags::IN, self.deadline);
+        };
+        let waited = wait(self.incoming.as_fd(), PollFlags::IN, after.min(self.deadline));
+        match waited {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut && after < self.deadline => terminal::say(&line),
+            outcome => {
+                self.slow = Some((after, line));
+                return outcome;
+            }
+        }
+        Ok(())
     }
 
     fn outgoing(&self) -> BorrowedFd<'_> {
@@ -52,7 +77,7 @@ impl Read for Connection {
         loop {
             match rustix::io::read(&self.incoming, &mut *buffer) {
                 Err(rustix::io::Errno::WOULDBLOCK) if looks < LOOKS => looks += 1,
-                Err(rustix::io::Errno::WOULDBLOCK) => wait(self.incoming.as_fd(), PollFlags::IN, self.deadline)?,
+                Err(rustix::io::Errno::WOULDBLOCK) => self.wait_for_answer()?,
                 outcome => return Ok(outcome?),
             }
         }

@@ -91,6 +91,9 @@ fn name(path: &Path) -> io::Result<Name<'_>> {
 }
 
 impl Connection {
+    /// Does nothing yet: a person on Windows is not told what is waited for.
+    pub fn tell_when_slow(&mut self, _after: Deadline, _line: String) {}
+
     /// Takes the pipes of a child over; the child ends by itself once they are closed.
     pub(crate) fn over_child(mut child: Child, deadline: Deadline) -> io::Result<Self> {
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {

@@ -47,7 +47,7 @@ fn no_file_names_a_package_registry() {
 
 #[test]
 fn lock_files_say_nothing_of_where_packages_came_from() {
-    let index = "registry+https://github.com/rust-lang/crates.io-index";
+    let index = "source = \"registry+https://github.com/rust-lang/";
     let is_lock = |f: &File| ["Cargo.lock", "package-lock.json"].contains(&f.name());
     let mut found = Vec::new();
     for lock in files().into_iter().filter(is_lock) {

@@ -98,12 +98,6 @@ impl Upstream {
         Ok(response)
     }
 
-    /// Gives the server's name and address for messages.
-    #[must_use]
-    pub fn peer(&self) -> &str {
-        &self.peer
-    }
-
     /// Puts our scheme, authority and prefix before the path of a request.
     fn uri(&self, asked: &Uri) -> Result<Uri, HttpsError> {
         let refuse = |why| HttpsError::Address { address: self.peer.clone(), why };

@@ -122,10 +122,15 @@ impl Agent {
     /// Takes out every entry that was made from a session, newer and older ones.
     pub(crate) fn take_entries_of(&self, session: SessionKey) -> Vec<Rc<Entry>> {
         let made_from_it = |entry: &Rc<Entry>| entry.sign_in.is_some_and(|(key, _)| key == session);
-        let (own, others): (Vec<_>, Vec<_>) = self.superseded.take().into_iter().partition(made_from_it);
-        self.superseded.replace(others);
         let kept = self.entries.all().into_iter().filter(made_from_it);
-        kept.filter_map(|entry| self.entries.forget(entry.recipe.key)).chain(own).collect()
+        let kept = kept.filter_map(|entry| self.entries.forget(entry.recipe.key));
+        kept.chain(self.take_superseded(made_from_it)).collect()
+    }
+
+    fn take_superseded(&self, of_those: impl FnMut(&Rc<Entry>) -> bool) -> Vec<Rc<Entry>> {
+        let (taken, others) = self.superseded.take().into_iter().partition(of_those);
+        self.superseded.replace(others);
+        taken
     }
 
     /// Keeps a session in place of the one before, and makes nothing more of that. What a run holds of it ends by itself; the
@@ -153,10 +158,8 @@ impl Agent {
 
     /// Lets go of all that was kept under a key: the entry, and those that it replaced.
     pub(crate) fn forget(&self, key: EntryKey) {
-        let (own, others): (Vec<_>, Vec<_>) =
-            self.superseded.take().into_iter().partition(|entry| entry.recipe.key == key);
-        self.superseded.replace(others);
-        self.entries.forget(key).into_iter().chain(own).for_each(|entry| self.drop_entry(entry));
+        let replaced = self.take_superseded(|entry| entry.recipe.key == key);
+        self.entries.forget(key).into_iter().chain(replaced).for_each(|entry| self.drop_entry(entry));
     }
 }
 

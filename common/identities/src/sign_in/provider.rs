@@ -56,12 +56,6 @@ impl Provider {
         self.metadata.issuer().as_str()
     }
 
-    /// Tells whether a person can sign in by a code on another device.
-    #[must_use]
-    pub fn has_device(&self) -> bool {
-        self.metadata.additional_metadata().device_authorization_endpoint.is_some()
-    }
-
     /// Lists the scopes that are asked for, `openid` left out: `openidconnect` adds it.
     ///
     /// `offline_access` is asked for where the issuer has it, or says nothing about its scopes, unless the settings have scopes.

@@ -43,6 +43,11 @@ const CENSUS: &[(&str, usize, &str)] = &[
         "the bearer token into the upstream's header, marked sensitive",
     ),
     ("helpers/credmint-agent/src/bridge/rewrite.rs", 1, "the capability into the URL that it is"),
+    (
+        "helpers/credmint-agent/src/login/begin.rs",
+        2,
+        "the word into the address that it is, the cookie into its header",
+    ),
     ("helpers/credmint-agent/src/recipe.rs", 2, "what the caller supplied is digested into the entry's key"),
     ("helpers/credmint/src/demo/client.rs", 2, "the demo shows lines of what the real client printed"),
     (

@@ -81,6 +81,7 @@ impl Browser {
 
     /// Does the same, but stops before it leaves the issuer; gives the URL that it was sent to.
     pub fn sent_back(&mut self, url: &str) -> String {
+        let url = &self.led_on(url);
         let issuer = origin(url).to_owned();
         match self.walk(url, |next| origin(next) != issuer) {
             Stop::Before(url) => url,
@@ -94,7 +95,23 @@ impl Browser {
         self.sign_in(url)
     }
 
+    /// Opens an address at which a program of this machine begins, and gives the one that it leads to; any other is given back.
+    pub fn led_on(&mut self, url: &str) -> String {
+        if !path(url).starts_with("/begin/") {
+            return url.to_owned();
+        }
+        let answer = self.send(&Hop { url: url.to_owned(), form: None });
+        location(&answer).unwrap_or_else(|| panic!("{url} leads nowhere: {} {}", answer.status, answer.body))
+    }
+
+    /// Opens one page, with the cookies that it has, and goes nowhere from there.
+    pub fn opens(&mut self, url: &str) -> Page {
+        let Answer { status, head, body } = self.send(&Hop { url: url.to_owned(), form: None });
+        Page { url: url.to_owned(), status, head, body }
+    }
+
     fn walk(&mut self, url: &str, is_end: impl Fn(&str) -> bool) -> Stop {
+        let url = &self.led_on(url);
         let issuer = origin(url).to_owned();
         let mut hop = Hop { url: url.to_owned(), form: None };
         for _ in 0..MOST_HOPS {

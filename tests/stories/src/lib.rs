@@ -11,7 +11,7 @@ use std::path::Path;
 use credmint_test_kit::Terraform;
 
 pub use company::Company;
-pub use person::{AS_IT_IS, address, person};
+pub use person::{AS_IT_IS, address, issuers_address, person};
 pub use user::User;
 
 /// The host of all stories.

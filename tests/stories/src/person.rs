@@ -35,16 +35,16 @@ impl User {
     /// # Panics
     /// When the program shows no address.
     #[track_caller]
-    pub fn signs_in_by(&self, provider: &OpenIdProvider, browser: &mut Browser) -> (Page, Output) {
+    pub fn signs_in_by(&self, browser: &mut Browser) -> (Page, Output) {
         let mut login = self.login(&["--no-browser"]);
-        let url = address(&mut login, provider);
+        let url = address(&mut login);
         (browser.sign_in(&url), login.output())
     }
 
     /// Signs a person in, expects it to succeed, and has the canary watch the tokens.
     #[track_caller]
     pub fn signs_in(&mut self, provider: &OpenIdProvider, name: &str) -> Page {
-        let (page, output) = self.signs_in_by(provider, &mut Browser::of(name));
+        let (page, output) = self.signs_in_by(&mut Browser::of(name));
         output.success();
         assert_eq!(page.status, 200, "{}", page.body);
         self.watch_issued(provider);
@@ -75,9 +75,20 @@ impl User {
     }
 }
 
-/// Waits for the address that `credmint login` shows.
+/// Waits for the address that `credmint login` shows: one of the agent's own, which leads to the issuer.
 #[track_caller]
-pub fn address(login: &mut Running<'_>, provider: &OpenIdProvider) -> String {
+pub fn address(login: &mut Running<'_>) -> String {
+    let ours = |text: &str| ["127.0.0.1", "localhost"].iter().find_map(|host| begin(text, host));
+    login.shows("the address to open", ours)
+}
+
+fn begin(text: &str, host: &str) -> Option<String> {
+    link(text, &format!("http://{host}:")).filter(|url| url.contains("/begin/"))
+}
+
+/// Waits for the issuer's own address, which `credmint login --paste` shows.
+#[track_caller]
+pub fn issuers_address(login: &mut Running<'_>, provider: &OpenIdProvider) -> String {
     let start = format!("{}/auth?", provider.issuer());
-    login.shows("the address to open", |text| link(text, &start))
+    login.shows("the issuer's address", |text| link(text, &start))
 }

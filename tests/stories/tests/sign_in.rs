@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use credmint_stories::{AS_IT_IS, Company, HOST, User, address, person, terraform, token_host, wait_until};
+use credmint_stories::{
+    AS_IT_IS, Company, HOST, User, address, issuers_address, person, terraform, token_host, wait_until,
+};
 use credmint_test_kit::browser::parameter;
 use credmint_test_kit::encoding::claims;
 use credmint_test_kit::http::Request;
@@ -72,7 +74,7 @@ fn before_the_sign_in_a_get_says_how_to_and_opens_nothing() {
     assert_eq!(user.home.run("credmint").args(["needs-login", "me"]).output().code, Some(0));
     // 3. `credmint login` opens it, with the address as one word, and says the address besides.
     let mut login = user.login(&[]);
-    let url = address(&mut login, &provider);
+    let url = address(&mut login);
     wait_until("it gets the address", || user.home.read("opened").trim_end() == url);
     Browser::of("alice").sign_in(&url);
     login.output().success();
@@ -88,14 +90,15 @@ fn a_callback_that_is_not_ours_gets_400_and_the_wait_goes_on() {
     let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
     user.settings(&plain(&provider, ""));
     let mut login = user.login(&["--no-browser"]);
-    let url = address(&mut login, &provider);
+    let mut browser = Browser::of("alice");
+    let url = browser.led_on(&address(&mut login));
     let redirect = parameter(&url, "redirect_uri").expect("a redirect URI");
     let [state, issuer] =
         [parameter(&url, "state").expect("a state"), credmint_test_kit::http::percent(provider.issuer())];
     assert!(parameter(&url, "code_challenge_method").is_some_and(|method| method == "S256"), "{url}");
     assert!(state.len() >= 16 && parameter(&url, "nonce").is_some_and(|nonce| nonce.len() >= 16), "{url}");
 
-    // 1. A wrong state, none, a code of another issuer (RFC 9207), neither code nor error: 400 each.
+    // 1. A wrong state, none, a code of another issuer (RFC 9207), neither code nor error: 400 each, also from the right browser.
     let strangers = [
         format!("code=stolen&state=wrong&iss={issuer}"),
         format!("error=access_denied&state=wrong&iss={issuer}"),
@@ -105,7 +108,7 @@ fn a_callback_that_is_not_ours_gets_400_and_the_wait_goes_on() {
         format!("state={state}&iss={issuer}"),
     ];
     for query in strangers {
-        let answer = Request::new("GET", &format!("{redirect}?{query}")).send();
+        let answer = browser.opens(&format!("{redirect}?{query}"));
         assert_eq!(answer.status, 400, "{query}: {}", answer.body);
         assert!(!answer.body.contains("stolen") && !answer.body.contains(&state), "{}", answer.body);
     }
@@ -113,9 +116,11 @@ fn a_callback_that_is_not_ours_gets_400_and_the_wait_goes_on() {
     let port = redirect.trim_end_matches("/callback").to_owned();
     assert_eq!(Request::new("GET", &format!("{port}/favicon.ico")).send().status, 404);
     assert!(Request::new("HEAD", &redirect).send().status >= 400);
-    // 3. The right one ends the wait.
-    let back = Browser::of("alice").sent_back(&url);
-    let page = Request::new("GET", &back).send();
+    // 3. The right one ends the wait, if the browser brings it that began.
+    let back = browser.sent_back(&url);
+    let foreign = Request::new("GET", &back).send();
+    assert_eq!(foreign.status, 400, "{}", foreign.body);
+    let page = browser.opens(&back);
     assert_eq!(page.status, 200, "{}", page.body);
     login.output().success();
     user.canary.watch("authorization code", parameter(&back, "code").expect("a code"));
@@ -128,10 +133,33 @@ fn a_callback_that_is_not_ours_gets_400_and_the_wait_goes_on() {
 }
 
 #[test]
+fn an_address_that_another_opened_first_signs_nobody_in() {
+    let (provider, user) = (OpenIdProvider::start(), User::move_in());
+    user.settings(&plain(&provider, ""));
+    let mut login = user.login(&["--no-browser"]);
+    let url = address(&mut login);
+
+    // 1. Another user of the machine saw it among the browser's arguments, and was quicker.
+    let mut mallory = Browser::of("mallory");
+    let back = mallory.sent_back(&url);
+    // 2. The person's own browser is told, and the sign-in is over: whose of the two is whose, nobody can tell.
+    let page = Browser::of("alice").opens(&url);
+    assert_eq!(page.status, 410, "{}", page.body);
+    assert!(page.body.contains("somebody else") && !page.body.contains(provider.issuer()), "{}", page.body);
+    let output = login.output();
+    assert_eq!(output.code, Some(77), "{}{}", output.stdout, output.stderr);
+    assert!(output.stderr.contains("in two browsers") && output.stderr.contains("hint: credmint login me"));
+    // 3. What the other brings comes too late.
+    assert!(Request::new("GET", &back).try_send().is_err());
+    assert!(user.sessions().is_empty() && provider.issued().is_empty());
+    user.canary.check(&user.home);
+}
+
+#[test]
 fn a_person_who_refuses_is_told_so_on_the_page_and_on_the_terminal() {
     let (provider, user) = (OpenIdProvider::start(), User::move_in());
     user.settings(&plain(&provider, ""));
-    let (page, output) = user.signs_in_by(&provider, &mut Browser::of("alice").refusing());
+    let (page, output) = user.signs_in_by(&mut Browser::of("alice").refusing());
     assert!(page.body.contains("credmint login me") && !page.body.contains("<script"), "{}", page.body);
     assert_eq!(output.code, Some(77), "{}{}", output.stdout, output.stderr);
     assert!(output.stderr.contains("declined") && output.stderr.contains("hint: "), "{}", output.stderr);
@@ -146,14 +174,14 @@ fn a_sign_in_that_is_interrupted_leaves_nothing() {
 
     // 1. By Ctrl-C, in the middle of it.
     let mut login = user.login(&["--no-browser"]);
-    let url = address(&mut login, &provider);
+    let url = Browser::of("alice").led_on(&address(&mut login));
     signal(login.pid(), Signal::INT);
     assert_ne!(login.output().code, Some(0));
     let redirect = parameter(&url, "redirect_uri").expect("a redirect URI");
     wait_until("the listener ends", || Request::new("GET", &redirect).try_send().is_err());
     // 2. By the deadline of the settings.
     let mut login = user.login(&["--no-browser"]);
-    let url = address(&mut login, &provider);
+    let url = Browser::of("alice").led_on(&address(&mut login));
     let output = login.output();
     assert!(output.code != Some(0) && output.stderr.contains("hint: "), "{}", output.stderr);
     assert!(output.took < Duration::from_secs(15), "{:?}", output.took);
@@ -168,7 +196,7 @@ fn the_address_is_pasted_where_the_browser_cannot_come_back() {
     let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
     user.settings(&plain(&provider, ""));
     let mut login = user.home.run("credmint").args(["login", "me", "--paste"]).typed().start();
-    let url = address(&mut login, &provider);
+    let url = issuers_address(&mut login, &provider);
     let back = Browser::of("alice").sent_back(&url);
     user.canary.watch("authorization code", parameter(&back, "code").expect("a code"));
 
@@ -190,7 +218,7 @@ fn two_who_sign_in_at_once_share_one_sign_in() {
 
     // 1. The second waits for the first, and opens nothing of its own.
     let mut first = user.login(&["--no-browser"]);
-    let url = address(&mut first, &provider);
+    let url = address(&mut first);
     let mut second = user.login(&["--no-browser"]);
     second.shows("that it waits", |text| text.to_lowercase().contains("wait").then_some(()));
     // 2. Both are done when the person is.
@@ -215,16 +243,17 @@ fn issuers_differ_and_each_works_or_says_what_to_change() {
     );
     user.settings(&plain(&provider, &lines));
     let mut login = user.login(&["--no-browser"]);
-    let url = address(&mut login, &provider);
+    let mut browser = Browser::of("alice");
+    let url = browser.led_on(&address(&mut login));
     assert_eq!(parameter(&url, "login_hint").as_deref(), Some("alice@corp.example"));
-    Browser::of("alice").sign_in(&url);
+    browser.sign_in(&url);
     login.output().success();
     user.watch_issued(&provider);
     assert_eq!(claims(&user.got("token"))["aud"], format!("https://{HOST}"));
     // 2. A scope that the issuer does not know.
     user.settings(&plain(&provider, "").replace("\"email\"]", "\"nobody\"]"));
     let mut login = user.login(&["--no-browser"]);
-    let url = address(&mut login, &provider);
+    let url = address(&mut login);
     Browser::of("alice").sign_in(&url);
     let output = login.output();
     assert_eq!(output.code, Some(0), "an issuer that leaves a scope out says so: {}{}", output.stdout, output.stderr);
@@ -250,8 +279,7 @@ fn an_issuer_with_a_certificate_of_the_companys_own_authority_is_trusted_when_th
     // 2. With it everything goes there and comes back.
     user.settings(&plain(&provider, &format!("ca = \"{}\"\n", ca.display())));
     let mut login = user.login(&["--no-browser"]);
-    let url = address(&mut login, &provider);
-    assert!(url.starts_with("https://"), "{url}");
+    let url = address(&mut login);
     assert_eq!(Browser::of("alice").trusting(&ca).sign_in(&url).status, 200);
     login.output().success();
     user.watch_issued(&provider);

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use credmint_stories::{AS_IT_IS, Company, User, address, person, token_host};
+use credmint_stories::{AS_IT_IS, Company, User, address, person, token_host, wait_until};
 use credmint_test_kit::browser::parameter;
 use credmint_test_kit::encoding::claims;
 use credmint_test_kit::processes::{signal, wait_for_end};
@@ -91,13 +91,23 @@ fn an_issuer_that_wants_fixed_ports_gets_the_first_that_is_free() {
     let lines = format!("redirect_ports = [{taken}, {free}]\nredirect_host = \"localhost\"\n");
     user.settings(&(person(&provider, &lines) + AS_IT_IS + &token_host("\"me\"", "as-it-is")));
     let mut login = user.login(&["--no-browser"]);
-    let url = address(&mut login, &provider);
+    let url = address(&mut login);
+    assert!(
+        url.starts_with(&format!("http://localhost:{free}/begin/")),
+        "the cookie is the host's that comes back: {url}"
+    );
+    let mut browser = Browser::of("alice");
+    let url = browser.led_on(&url);
     assert_eq!(parameter(&url, "redirect_uri"), Some(format!("http://localhost:{free}/callback")));
-    assert_eq!(Browser::of("alice").sign_in(&url).status, 200);
+    assert_eq!(browser.sign_in(&url).status, 200);
     login.output().success();
     user.watch_issued(&provider);
     // With every port taken, that is said.
-    let _another = TcpListener::bind(("127.0.0.1", free));
+    let mut another = None;
+    wait_until("the sign-in gives the port back", || {
+        another = TcpListener::bind(("127.0.0.1", free)).ok();
+        another.is_some()
+    });
     let output = user.login(&["--no-browser"]).output();
     assert!(output.code != Some(0) && output.stderr.contains(&taken.to_string()), "{}", output.stderr);
     assert!(output.stderr.contains("hint: "), "{}", output.stderr);

@@ -77,8 +77,8 @@ impl Bridge {
     }
 }
 
-/// Makes 256 random bits, in base64url: a session token, or the secret part of a capability URL.
-fn random_token() -> Result<Secret<String>, Failure> {
+/// Makes 256 random bits, in base64url: a session token, or the secret part of an address.
+pub(crate) fn random_token() -> Result<Secret<String>, Failure> {
     let mut bits = Zeroizing::new([0; 32]);
     let broken = |_| Failure::new(FailureKind::Internal, "the system gives no random bits");
     SystemRandom::new().fill(&mut *bits).map_err(broken)?;

@@ -28,7 +28,8 @@ pub(super) async fn sign_in(
 ) -> Result<Rc<Session>, Ended> {
     let (mut redirect, address) = way_back(attempt, flow).await?;
     let authorization = provider.begin(&address).map_err(|error| attempt.refused(&error))?;
-    send(stream, &Reply::Visit(visit(attempt, &provider, &authorization, flow))).await?;
+    let opened = opened(attempt, redirect.as_ref(), &authorization, flow)?;
+    send(stream, &Reply::Visit(visit(attempt, &provider, opened, flow))).await?;
     let (callback, page) = callback(attempt, stream, &mut redirect, &authorization).await?;
     let https = &attempt.agent.https;
     let redeeming = provider.redeem(authorization, callback, https, clock::now(), attempt.deadline);
@@ -58,9 +59,29 @@ async fn way_back(attempt: &Attempt<'_>, flow: Flow) -> Result<(Option<Redirect>
     Ok((redirect, Url::parse(&address).map_err(malformed)?))
 }
 
-fn visit(attempt: &Attempt<'_>, provider: &Provider, authorization: &Authorization, flow: Flow) -> Visit {
+/// Gives the address that the person opens. A browser of this machine begins at ours: its arguments may be read by others, and
+/// so whoever knows the address must not be able to end the sign-in in the person's place.
+fn opened(
+    attempt: &Attempt<'_>,
+    redirect: Option<&Redirect>,
+    authorization: &Authorization,
+    flow: Flow,
+) -> Result<String, Failure> {
+    match redirect {
+        Some(redirect) if flow == Flow::Browser => {
+            redirect.begin(attempt.identity.redirect_host.word(), &authorization.url)
+        }
+        Some(redirect) => {
+            redirect.shows_what_to_paste();
+            Ok(authorization.url.to_string())
+        }
+        None => Ok(authorization.url.to_string()),
+    }
+}
+
+fn visit(attempt: &Attempt<'_>, provider: &Provider, url: String, flow: Flow) -> Visit {
     Visit {
-        url: authorization.url.to_string(),
+        url,
         who: provider.who(),
         expires_in_seconds: attempt.deadline.remaining(Instant::now()).as_secs(),
         paste: flow == Flow::Paste,
@@ -80,7 +101,7 @@ async fn callback(
     let ours = |callback: &Callback| authorization.matches(callback);
     loop {
         let pasted: Result<Pasted, ConnectionError> = tokio::select! {
-            arrived = arrival(redirect, ours) => return Ok(arrived),
+            arrived = arrival(attempt, redirect, ours) => return Ok(arrived?),
             pasted = receive(stream) => pasted,
             () = tokio::time::sleep_until(attempt.deadline.instant().into()) => {
                 return Err(super::too_late(attempt.name).into());
@@ -94,16 +115,30 @@ async fn callback(
 }
 
 /// Waits for the browser; a callback that is not ours is told so, and the waiting goes on.
-async fn arrival(redirect: &mut Option<Redirect>, ours: impl Fn(&Callback) -> bool) -> (Callback, Waiting) {
+async fn arrival(
+    attempt: &Attempt<'_>,
+    redirect: &mut Option<Redirect>,
+    ours: impl Fn(&Callback) -> bool,
+) -> Result<(Callback, Waiting), Failure> {
     while let Some(redirect) = redirect {
-        let Some(Arrival { query, answer }) = redirect.arrival().await else { break };
+        let (query, answer) = match redirect.arrival().await {
+            Some(Arrival::Callback { query, answer }) => (query, answer),
+            Some(Arrival::BegunTwice) => return Err(begun_twice(attempt.name)),
+            None => break,
+        };
         if let Some(callback) = Callback::of_query(&query).filter(&ours) {
-            return (callback, Some(answer));
+            return Ok((callback, Some(answer)));
         }
         // The stranger may be gone.
         let _ = answer.send(Page::Stray);
     }
     std::future::pending().await
+}
+
+fn begun_twice(name: &str) -> Failure {
+    let what = "its address was opened in two browsers, and one of them may be somebody else's";
+    Failure::new(FailureKind::Refused, format!("the sign-in of `{name}` was ended: {what}"))
+        .hint(format!("credmint login {name}, and open its address once; or credmint login {name} --device"))
 }
 
 fn page_of(kept: &Result<Rc<Session>, Failure>) -> Page {

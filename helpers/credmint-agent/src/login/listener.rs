@@ -1,7 +1,8 @@
 //! Where the browser comes back to: one port on loopback, for the length of one sign-in.
-//! Ports come in, the query of each callback goes out with a way to answer it; the page is shown when the answer is there.
+//! Ports come in, the query of each callback of the browser that began goes out with a way to answer it.
 //! Judges nothing but the form of a request: whether a callback is the right one is said by who waits for it.
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
@@ -20,25 +21,32 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
+use url::Url;
 use zeroize::Zeroizing;
 
+use super::begin::{Begin, Redirection};
 use super::pages::Page;
 use crate::loopback;
 
 /// Listens until it is dropped; then nothing is left but the page that is just being shown.
 pub(crate) struct Redirect {
-    port: u16,
+    door: Rc<Door>,
     arrivals: mpsc::Receiver<Arrival>,
     accepting: Vec<AbortHandle>,
     _open: watch::Sender<()>,
 }
 
-/// One request to the callback's path.
-pub(crate) struct Arrival {
-    /// What stands behind the question mark; it may hold an authorization code.
-    pub(crate) query: Zeroizing<String>,
-    /// Takes the page that the browser is to show.
-    pub(crate) answer: oneshot::Sender<Page>,
+/// What a browser does.
+pub(crate) enum Arrival {
+    /// Comes back to the callback's path.
+    Callback {
+        /// What stands behind the question mark; it may hold an authorization code.
+        query: Zeroizing<String>,
+        /// Takes the page that the browser is to show.
+        answer: oneshot::Sender<Page>,
+    },
+    /// Opens the address of the beginning, and is not the first to do so.
+    BegunTwice,
 }
 
 impl Redirect {
@@ -60,17 +68,31 @@ impl Redirect {
         let (sender, arrivals) = mpsc::channel(MOST_WAITING);
         let (open, closed) = watch::channel(());
         let port = bound.first().map_or(0, |(address, _)| address.port());
-        let door = Rc::new(Door { port, arrivals: sender, closed });
+        let door = Rc::new(Door { port, purpose: RefCell::default(), arrivals: sender, closed });
         let limit = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let accept = |(_, listener)| {
             tokio::task::spawn_local(accept(Rc::clone(&door), listener, Arc::clone(&limit))).abort_handle()
         };
-        Self { port, arrivals, accepting: bound.into_iter().map(accept).collect(), _open: open }
+        let accepting = bound.into_iter().map(accept).collect();
+        Self { door, arrivals, accepting, _open: open }
     }
 
     /// Gives the address for the issuer; `host` is the name that is registered there.
     pub(crate) fn address(&self, host: &str) -> String {
-        address(host, self.port)
+        address(host, self.door.port)
+    }
+
+    /// Gives an address of ours that leads the first browser that opens it to the issuer; only that one may come back.
+    pub(crate) fn begin(&self, host: &str, issuer: &Url) -> Result<String, Failure> {
+        let begin = Begin::new(issuer)?;
+        let address = format!("{}{}", origin(host, self.door.port), *begin.path());
+        self.door.purpose.replace(Purpose::Leads(Rc::new(begin)));
+        Ok(address)
+    }
+
+    /// Has the browser that comes back show that its address is to be pasted.
+    pub(crate) fn shows_what_to_paste(&self) {
+        self.door.purpose.replace(Purpose::Pasted);
     }
 
     /// Waits for the next callback.
@@ -87,16 +109,33 @@ impl Drop for Redirect {
 
 /// Gives the redirect URI of a port (RFC 8252 §7.3).
 pub(crate) fn address(host: &str, port: u16) -> String {
+    format!("{}{PATH}", origin(host, port))
+}
+
+fn origin(host: &str, port: u16) -> String {
     let host = match host.parse::<IpAddr>() {
         Ok(IpAddr::V6(address)) => format!("[{address}]"),
         _ => host.to_owned(),
     };
-    format!("http://{host}:{port}{PATH}")
+    format!("http://{host}:{port}")
+}
+
+/// Says what is done with who comes.
+#[derive(Default)]
+enum Purpose {
+    /// Nothing yet.
+    #[default]
+    Opens,
+    /// One browser is led to the issuer, and awaited.
+    Leads(Rc<Begin>),
+    /// The address that a browser ends at is pasted by the person.
+    Pasted,
 }
 
 /// What every connection knows.
 struct Door {
     port: u16,
+    purpose: RefCell<Purpose>,
     arrivals: mpsc::Sender<Arrival>,
     closed: watch::Receiver<()>,
 }
@@ -135,21 +174,51 @@ async fn serve(door: Rc<Door>, stream: TcpStream, _permit: OwnedSemaphorePermit)
 }
 
 async fn answer(door: Rc<Door>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let page = match callback(&door, &request) {
-        Ok(query) => ask(&door, query).await,
+    let page = match asked(&door, &request) {
+        Ok(Asked::Begin(redirection)) => return Ok(redirection),
+        Ok(Asked::Callback(query)) => ask(&door, query).await,
         Err(page) => page,
     };
     Ok(page.response())
 }
 
-/// Takes the query of a request that a person's browser makes when it comes back; all others are none of our business.
-fn callback(door: &Door, request: &Request<Incoming>) -> Result<Zeroizing<String>, Page> {
-    if loopback::own_name(request.headers(), door.port).is_none() {
+/// What a person's browser asks for.
+enum Asked {
+    Begin(Redirection),
+    Callback(Zeroizing<String>),
+}
+
+/// Takes what a person's browser asks for when it begins or comes back; all else is none of our business.
+fn asked(door: &Door, request: &Request<Incoming>) -> Result<Asked, Page> {
+    let headers = request.headers();
+    if loopback::own_name(headers, door.port).is_none() {
         return Err(Page::Stray);
     }
-    let visits = request.method() == Method::GET && request.uri().path() == PATH && !is_prefetch(request.headers());
-    let query = request.uri().query().filter(|_| visits).ok_or(Page::Nothing)?;
-    Ok(Zeroizing::new(query.to_owned()))
+    if request.method() != Method::GET || is_prefetch(headers) {
+        return Err(Page::Nothing);
+    }
+    match (&*door.purpose.borrow(), request.uri().path(), request.uri().query()) {
+        (Purpose::Leads(begin), path, _) if begin.is_at(path) => first(door, begin, headers),
+        (Purpose::Leads(begin), PATH, Some(query)) if begin.is_known(headers, door.port) => {
+            Ok(Asked::Callback(Zeroizing::new(query.to_owned())))
+        }
+        (Purpose::Pasted, PATH, Some(_)) => Err(Page::Paste),
+        (_, PATH, Some(_)) => Err(Page::Stray),
+        _ => Err(Page::Nothing),
+    }
+}
+
+/// Leads the first browser on. A second one ends the sign-in: which of the two is the person's, nobody can tell.
+fn first(door: &Door, begin: &Begin, headers: &HeaderMap) -> Result<Asked, Page> {
+    match begin.lead(headers, (door.port, PATH)) {
+        Some(Ok(redirection)) => Ok(Asked::Begin(redirection)),
+        Some(Err(failure)) => Err(Page::Refused(failure)),
+        None => {
+            // A full channel means that it is being ended by another one.
+            let _ = door.arrivals.try_send(Arrival::BegunTwice);
+            Err(Page::Used)
+        }
+    }
 }
 
 /// Browsers fetch on a guess, too; nobody sees the page, and a code can be used once.
@@ -165,7 +234,7 @@ fn is_word_of_prefetch(value: &str) -> bool {
 
 async fn ask(door: &Door, query: Zeroizing<String>) -> Page {
     let (answer, page) = oneshot::channel();
-    if door.arrivals.send(Arrival { query, answer }).await.is_err() {
+    if door.arrivals.send(Arrival::Callback { query, answer }).await.is_err() {
         return Page::Ended;
     }
     page.await.unwrap_or(Page::Ended)
@@ -215,21 +284,86 @@ mod tests {
         format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}{more}")
     }
 
+    /// Leads to an issuer; gives the path of the beginning.
+    fn led(redirect: &Redirect) -> String {
+        let issuer = Url::parse("https://id.corp.example/auth?state=s").expect("a URL");
+        let address = redirect.begin("localhost", &issuer).expect("begun");
+        address.strip_prefix(&format!("http://localhost:{}", redirect.door.port)).expect("ours").to_owned()
+    }
+
+    /// Opens the beginning as a browser does; gives the header with the cookie that it got.
+    async fn begun(redirect: &Redirect) -> String {
+        let path = led(redirect);
+        let answer = sent(redirect.door.port, &get(redirect.door.port, &path, "")).await;
+        let cookie = answer.split("set-cookie: ").nth(1).and_then(|rest| rest.split(';').next()).expect("a cookie");
+        format!("\r\nCookie: {cookie}")
+    }
+
+    #[tokio::test]
+    async fn the_beginning_is_used_up_by_one_browser_and_not_by_a_guess() {
+        LocalSet::new()
+            .run_until(async {
+                let mut redirect = Redirect::listen(&[]).await.expect("listening");
+                let port = redirect.door.port;
+                assert!(sent(port, &get(port, "/begin/x", "")).await.starts_with("HTTP/1.1 404"), "before it is there");
+                let path = led(&redirect);
+                for (head, status) in [
+                    (get(port, "/begin/x", ""), "404"),
+                    (get(port, &path, "\r\nSec-Purpose: prefetch"), "404"),
+                    (get(port, &path, "\r\nPurpose: prefetch"), "404"),
+                    (format!("HEAD {path} HTTP/1.1\r\nHost: localhost:{port}"), "404"),
+                    (format!("GET {path} HTTP/1.1\r\nHost: evil.example:{port}"), "400"),
+                    (get(port, &path, ""), "302"),
+                ] {
+                    assert!(sent(port, &head).await.starts_with(&format!("HTTP/1.1 {status}")), "{head}");
+                }
+                assert!(redirect.arrivals.try_recv().is_err());
+                let second = sent(port, &get(port, &path, "")).await;
+                assert!(second.starts_with("HTTP/1.1 410") && !second.contains("id.corp.example"), "{second}");
+                assert!(matches!(redirect.arrivals.try_recv(), Ok(Arrival::BegunTwice)));
+            })
+            .await;
+    }
+
+    #[tokio::test]
+    async fn without_the_cookie_of_the_beginning_nobody_comes_back() {
+        LocalSet::new()
+            .run_until(async {
+                let mut redirect = Redirect::listen(&[]).await.expect("listening");
+                let port = redirect.door.port;
+                let callback = |cookie: &str| get(port, "/callback?code=a&state=s", cookie);
+                assert!(sent(port, &callback("")).await.starts_with("HTTP/1.1 400"), "before the beginning");
+                begun(&redirect).await;
+                for cookie in ["", "\r\nCookie: credmint=x", &format!("\r\nCookie: credmint-{port}=x")] {
+                    assert!(sent(port, &callback(cookie)).await.starts_with("HTTP/1.1 400"), "{cookie}");
+                }
+                redirect.shows_what_to_paste();
+                assert!(sent(port, &callback("")).await.contains("paste it into the terminal"));
+                assert!(redirect.arrivals.try_recv().is_err());
+            })
+            .await;
+    }
+
     #[tokio::test]
     async fn what_is_no_callback_of_a_person_never_arrives() {
         LocalSet::new()
             .run_until(async {
                 let mut redirect = Redirect::listen(&[]).await.expect("listening");
-                let port = redirect.port;
+                let port = redirect.door.port;
+                let own = begun(&redirect).await;
+                let prefetch = format!("{own}\r\nSec-Purpose: prefetch;prerender");
                 for (head, status) in [
-                    (get(port, "/favicon.ico", ""), "404"),
-                    (get(port, "/", ""), "404"),
-                    (get(port, "/callback", ""), "404"),
-                    (get(port, "/callback?code=a", "\r\nSec-Purpose: prefetch;prerender"), "404"),
-                    (get(port, "/callback?code=a", "\r\nPurpose: Prefetch"), "404"),
-                    (format!("HEAD /callback?code=a HTTP/1.1\r\nHost: localhost:{port}"), "404"),
-                    (format!("POST /callback?code=a HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Length: 0"), "404"),
-                    (format!("GET /callback?code=a HTTP/1.1\r\nHost: evil.example:{port}"), "400"),
+                    (get(port, "/favicon.ico", &own), "404"),
+                    (get(port, "/", &own), "404"),
+                    (get(port, "/callback", &own), "404"),
+                    (get(port, "/callback?code=a", &prefetch), "404"),
+                    (get(port, "/callback?code=a", &format!("{own}\r\nPurpose: Prefetch")), "404"),
+                    (format!("HEAD /callback?code=a HTTP/1.1\r\nHost: localhost:{port}{own}"), "404"),
+                    (
+                        format!("POST /callback?code=a HTTP/1.1\r\nHost: localhost:{port}{own}\r\nContent-Length: 0"),
+                        "404",
+                    ),
+                    (format!("GET /callback?code=a HTTP/1.1\r\nHost: evil.example:{port}{own}"), "400"),
                 ] {
                     let answer = sent(port, &head).await;
                     assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{head}: {answer}");
@@ -244,13 +378,16 @@ mod tests {
         LocalSet::new()
             .run_until(async {
                 let mut redirect = Redirect::listen(&[]).await.expect("listening");
-                let port = redirect.port;
+                let port = redirect.door.port;
+                let own = begun(&redirect).await;
                 for (query, page, status) in [("state=x", Page::Stray, "400"), ("state=y", Page::Ended, "410")] {
-                    let path = format!("/callback?{query}");
-                    let browser = tokio::task::spawn_local(async move { sent(port, &get(port, &path, "")).await });
-                    let arrival = redirect.arrival().await.expect("arrived");
-                    assert_eq!(arrival.query.as_str(), query);
-                    arrival.answer.send(page).expect("waited for");
+                    let head = get(port, &format!("/callback?{query}"), &own);
+                    let browser = tokio::task::spawn_local(async move { sent(port, &head).await });
+                    let Some(Arrival::Callback { query: came, answer }) = redirect.arrival().await else {
+                        panic!("no callback")
+                    };
+                    assert_eq!(came.as_str(), query);
+                    answer.send(page).expect("waited for");
                     assert!(browser.await.expect("answered").starts_with(&format!("HTTP/1.1 {status}")));
                 }
             })
@@ -262,10 +399,10 @@ mod tests {
         LocalSet::new()
             .run_until(async {
                 let mut redirect = Redirect::listen(&[]).await.expect("listening");
-                let port = redirect.port;
+                let port = redirect.door.port;
+                let head = get(port, "/callback?a=b", &begun(&redirect).await);
                 let idle = connected(port).await;
-                let browser =
-                    tokio::task::spawn_local(async move { sent(port, &get(port, "/callback?a=b", "")).await });
+                let browser = tokio::task::spawn_local(async move { sent(port, &head).await });
                 let arrival = redirect.arrival().await.expect("arrived");
                 drop((arrival, redirect));
                 assert!(browser.await.expect("answered").starts_with("HTTP/1.1 410"));
@@ -285,10 +422,10 @@ mod tests {
                 let mut idle = Vec::new();
                 // One place is held by the listener of each family, for whom it accepts next.
                 for _ in 0..MOST_CONNECTIONS {
-                    idle.push(connected(redirect.port).await);
+                    idle.push(connected(redirect.door.port).await);
                 }
-                let head = get(redirect.port, "/", "\r\nConnection: close\r\n\r\n");
-                let mut late = connected(redirect.port).await;
+                let head = get(redirect.door.port, "/", "\r\nConnection: close\r\n\r\n");
+                let mut late = connected(redirect.door.port).await;
                 late.write_all(head.as_bytes()).await.expect("sent");
                 let mut answer = Vec::new();
                 let outside = timeout(Duration::from_millis(200), late.read_to_end(&mut answer)).await;
@@ -307,13 +444,16 @@ mod tests {
                 let busy = Redirect::listen(&[]).await.expect("listening");
                 let free = {
                     let other = Redirect::listen(&[]).await.expect("listening");
-                    other.port
+                    other.door.port
                 };
                 tokio::task::yield_now().await;
-                let second = Redirect::listen(&[busy.port, free]).await.expect("the second is free");
+                let second = Redirect::listen(&[busy.door.port, free]).await.expect("the second is free");
                 assert_eq!(second.address("localhost"), format!("http://localhost:{free}/callback"));
-                let failure = Redirect::listen(&[busy.port, free]).await.err().expect("both are taken");
-                assert!(failure.what.contains(&format!("127.0.0.1:{}, 127.0.0.1:{free}", busy.port)), "{failure:?}");
+                let failure = Redirect::listen(&[busy.door.port, free]).await.err().expect("both are taken");
+                assert!(
+                    failure.what.contains(&format!("127.0.0.1:{}, 127.0.0.1:{free}", busy.door.port)),
+                    "{failure:?}"
+                );
                 assert!(failure.hint.is_some_and(|hint| hint.contains("--device")));
             })
             .await;

@@ -2,6 +2,7 @@
 //! A request and its connection come in, a session goes out; what the person has to do is told on the way.
 //! Ends when the caller goes away or the deadline passes, and then leaves nothing. `protocol-spec/agent-protocol.md`, section 10.
 
+mod begin;
 mod browser;
 mod device;
 mod listener;

@@ -26,6 +26,10 @@ pub(crate) enum Page {
     Refused(Failure),
     /// The request belongs to no sign-in that waits here.
     Stray,
+    /// The address of the beginning was opened in another browser before.
+    Used,
+    /// The person is to paste the address that the browser is at.
+    Paste,
     /// The sign-in is over already, or was given up.
     Ended,
     /// There is nothing under that address.
@@ -49,10 +53,10 @@ impl Page {
 
     fn status(&self) -> StatusCode {
         match self {
-            Self::SignedIn { .. } => StatusCode::OK,
+            Self::SignedIn { .. } | Self::Paste => StatusCode::OK,
             Self::Refused(_) => StatusCode::FORBIDDEN,
             Self::Stray => StatusCode::BAD_REQUEST,
-            Self::Ended => StatusCode::GONE,
+            Self::Used | Self::Ended => StatusCode::GONE,
             Self::Nothing => StatusCode::NOT_FOUND,
         }
     }
@@ -75,6 +79,8 @@ impl Page {
             Self::SignedIn { .. } => ("good", "✓", "Signed in"),
             Self::Refused(_) => ("bad", "✕", "Not signed in"),
             Self::Stray => ("bad", "?", "Not this sign-in"),
+            Self::Used => ("bad", "?", "Opened before"),
+            Self::Paste => ("good", "↵", "One step is left"),
             Self::Ended => ("bad", "–", "This sign-in is over"),
             Self::Nothing => ("bad", "?", "Nothing here"),
         }
@@ -92,8 +98,15 @@ impl Page {
             ),
             Self::Refused(failure) => refused(failure),
             Self::Stray => "<p>This address does not belong to the sign-in that waits on this computer. It goes on waiting.</p>\n\
-                 <p>Go back to the terminal, and open the address that it shows. If somebody sent you a link, do not use it.</p>\n"
+                 <p>Go back to the terminal, and open the address that it shows in this browser, which has to keep cookies of this computer. \
+                 If somebody sent you a link, do not use it.</p>\n"
                 .to_owned(),
+            Self::Used => USED.to_owned(),
+            Self::Paste => {
+                "<p>Copy the address of this page, all of it, and paste it into the terminal that asks for it.</p>\n\
+                 <p class=\"small\">Do so only if you started this yourself, and give the address to nobody.</p>\n"
+                    .to_owned()
+            }
             Self::Ended => {
                 "<p>It was finished, given up, or took too long.</p>\n<p>Run <code>credmint login</code> again if you need it.</p>\n"
                     .to_owned()
@@ -111,6 +124,11 @@ fn refused(failure: &Failure) -> String {
         escaped(hint)
     )
 }
+
+const USED: &str = "<p>This address is good for one browser, and another one opened it before. \
+    A sign-in that was still waiting has ended now.</p>\n\
+    <p>Go back to the terminal, which says what to do. If it was not you who opened it, somebody else on this computer did: \
+    <code>credmint status</code> says who is signed in.</p>\n";
 
 /// Makes a text from elsewhere safe inside an element.
 fn escaped(text: &str) -> String {
@@ -154,10 +172,18 @@ mod tests {
     use credmint_vocabulary::FailureKind;
     use http_body_util::BodyExt;
 
-    fn all() -> [Page; 5] {
+    fn all() -> [Page; 7] {
         let failure = Failure::new(FailureKind::Refused, "id.corp.example refused").hint("credmint login me --device");
         let (who, issuer, ends) = ("ada".to_owned(), "id.corp.example".to_owned(), "17:00".to_owned());
-        [Page::SignedIn { who, issuer, ends }, Page::Refused(failure), Page::Stray, Page::Ended, Page::Nothing]
+        [
+            Page::SignedIn { who, issuer, ends },
+            Page::Refused(failure),
+            Page::Stray,
+            Page::Used,
+            Page::Paste,
+            Page::Ended,
+            Page::Nothing,
+        ]
     }
 
     async fn text(page: &Page) -> String {

@@ -7,7 +7,7 @@ use boon::{Compiler, SchemaIndex, Schemas};
 use credmint_protocol_spec::vectors;
 use serde_json::Value;
 
-const SCHEMAS: [&str; 6] = ["request", "supply", "reply", "status", "explanation", "credentials-object"];
+const SCHEMAS: [&str; 7] = ["request", "supply", "reply", "status", "explanation", "certificate", "credentials-object"];
 
 #[test]
 fn every_schema_compiles() {

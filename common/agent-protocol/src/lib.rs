@@ -2,12 +2,14 @@
 //! A request goes out, the agent may ask back what the caller's environment and files hold, the answer comes in.
 //! Opens nothing: the stream is given. Specification: `protocol-spec/agent-protocol.md`.
 
+mod certificate;
 mod client;
 mod frame;
 mod message;
 mod sign_in;
 mod wire_secret;
 
+pub use certificate::{CertificateDetails, CertificateReport, CertificateWanted, Finding, SelfCheck};
 pub use client::{AskError, Stream, ask, attend, converse};
 pub use frame::{Frame, FrameError, MAXIMUM_FRAME, decode, decode_length};
 pub use message::{

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use credmint_vocabulary::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
 
+use crate::certificate::{CertificateReport, CertificateWanted};
 use crate::sign_in::{Approve, Login, Logout, SessionStatus, Visit};
 use crate::wire_secret::WireSecret;
 
@@ -44,6 +45,8 @@ pub enum Ask {
     Explain(Got),
     /// The trust anchor that the issuer of a host signs with, if it is the agent's own (`local-ca`).
     Anchor(Got),
+    /// The certificate that a host would get, without its key.
+    Certificate(CertificateWanted),
     /// How the agent is, and the entries of the caller: those whose identity it can name.
     Status {
         /// Settings file that the caller's environment names; none means the usual place.
@@ -69,6 +72,10 @@ impl Ask {
     pub fn fill_in(&mut self, named: Option<String>, usual: Option<String>, remaining_ms: u64) {
         let (settings, usual_settings) = match self {
             Self::Get(got) | Self::Store { got, .. } | Self::Forget(got) | Self::Explain(got) | Self::Anchor(got) => {
+                got.deadline_ms = remaining_ms;
+                (&mut got.settings, &mut got.usual_settings)
+            }
+            Self::Certificate(CertificateWanted { got, .. }) => {
                 got.deadline_ms = remaining_ms;
                 (&mut got.settings, &mut got.usual_settings)
             }
@@ -108,7 +115,6 @@ pub struct Got {
 /// What the agent answers; `need` may come once before the last, and a sign-in tells what the person has to do.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "kebab-case")]
-#[expect(clippy::large_enum_variant, reason = "one reply is in memory at a time")]
 #[non_exhaustive]
 pub enum Reply {
     /// Names that the agent wants from the caller; the next frame is a [`Supply`].
@@ -130,6 +136,8 @@ pub enum Reply {
         /// Certificate.
         certificate_pem: String,
     },
+    /// The certificate of a host.
+    Certificate(CertificateReport),
     /// Sign-in: where the person goes.
     Visit(Visit),
     /// Sign-in: what the person approves elsewhere.

@@ -139,6 +139,12 @@ impl ClientIdentity {
         self.anchor.as_ref().map(|der| pem::write_certificates([der]))
     }
 
+    /// Lends the trust anchor (DER), if the issuer sent it.
+    #[must_use]
+    pub fn anchor_der(&self) -> Option<&[u8]> {
+        self.anchor.as_deref()
+    }
+
     /// Gives the time from which every certificate of the path is valid.
     #[must_use]
     pub fn not_before(&self) -> Timestamp {

@@ -5,6 +5,7 @@
 mod algorithm;
 mod authority;
 mod certificate;
+mod description;
 mod difference;
 mod identity;
 mod names;
@@ -15,6 +16,7 @@ mod request;
 
 pub use algorithm::KeyAlgorithm;
 pub use authority::{Authority, AuthorityError};
+pub use description::Description;
 pub use difference::{Asked, Difference};
 pub use identity::{AssembleError, ClientIdentity};
 pub use names::Names;

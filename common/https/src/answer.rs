@@ -24,7 +24,7 @@ impl Answer {
     /// Reads the server's clock.
     #[must_use]
     pub fn date(&self) -> Option<Timestamp> {
-        date(self.text(&DATE)?)
+        date(&self.headers)
     }
 
     /// Reads how long the server wants to be left alone, given in seconds or as a date.
@@ -32,7 +32,7 @@ impl Answer {
     pub fn retry_after(&self, now: Timestamp) -> Option<Duration> {
         let text = self.text(&RETRY_AFTER)?.trim();
         let seconds = text.parse().ok().map(Duration::from_secs);
-        seconds.or_else(|| date(text).map(|at| at.remaining(now)))
+        seconds.or_else(|| parsed(text).map(|at| at.remaining(now)))
     }
 
     fn text(&self, name: &HeaderName) -> Option<&str> {
@@ -46,7 +46,13 @@ impl fmt::Debug for Answer {
     }
 }
 
-fn date(text: &str) -> Option<Timestamp> {
+/// Reads a server's clock from the header fields of its answer (RFC 9110 §6.6.1).
+#[must_use]
+pub fn date(headers: &HeaderMap) -> Option<Timestamp> {
+    parsed(headers.get(DATE)?.to_str().ok()?)
+}
+
+fn parsed(text: &str) -> Option<Timestamp> {
     httpdate::parse_http_date(text).ok().map(Timestamp::from_system)
 }
 

@@ -109,14 +109,15 @@ fn by_certificate(peer: String, error: &CertificateError) -> HttpsError {
 const fn refusal(alert: AlertDescription) -> Option<&'static str> {
     Some(match alert {
         AlertDescription::CertificateRequired | AlertDescription::NoCertificate => {
-            "it wants one, and none was presented"
+            "it wants one, and none was presented (certificate_required)"
         }
-        AlertDescription::UnknownCA => "it does not know the authority",
-        AlertDescription::CertificateExpired => "it counts the certificate as expired",
-        AlertDescription::CertificateRevoked => "the certificate is revoked",
-        AlertDescription::BadCertificate | AlertDescription::CertificateUnknown => "it does not accept the certificate",
-        AlertDescription::UnsupportedCertificate => "it takes no certificate of this kind",
-        AlertDescription::AccessDenied => "it accepts the certificate, but not the bearer",
+        AlertDescription::UnknownCA => "it does not know the authority (unknown_ca)",
+        AlertDescription::CertificateExpired => "it counts the certificate as expired (certificate_expired)",
+        AlertDescription::CertificateRevoked => "the certificate is revoked (certificate_revoked)",
+        AlertDescription::BadCertificate => "it does not accept the certificate (bad_certificate)",
+        AlertDescription::CertificateUnknown => "it does not accept the certificate (certificate_unknown)",
+        AlertDescription::UnsupportedCertificate => "it takes no certificate of this kind (unsupported_certificate)",
+        AlertDescription::AccessDenied => "it accepts the certificate, but not the bearer (access_denied)",
         _ => return None,
     })
 }

@@ -28,6 +28,11 @@ impl Presented {
         self.answered.store(true, Ordering::Relaxed);
     }
 
+    /// Tells whether a server asked for a client certificate.
+    pub(crate) fn was_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
     /// Says what to add to the story of a broken connection. An alert about the certificate (TLS 1.3 sends it after the
     /// handshake) is lost when the operating system reports the server's closing first.
     pub(crate) fn suspicion(&self) -> Option<&'static str> {

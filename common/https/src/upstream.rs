@@ -98,6 +98,12 @@ impl Upstream {
         Ok(response)
     }
 
+    /// Tells whether the server asked for a client certificate, on any of the connections so far.
+    #[must_use]
+    pub fn asked_for_certificate(&self) -> bool {
+        self.presented.was_asked()
+    }
+
     /// Puts our scheme, authority and prefix before the path of a request.
     fn uri(&self, asked: &Uri) -> Result<Uri, HttpsError> {
         let refuse = |why| HttpsError::Address { address: self.peer.clone(), why };

@@ -5,6 +5,7 @@
 mod agent;
 mod answers;
 mod bridge;
+mod certificate;
 mod connection;
 mod entries;
 mod explain;
@@ -19,6 +20,7 @@ mod options;
 mod recipe;
 mod renewal;
 mod run;
+mod self_check;
 mod server;
 mod sessions;
 mod status;

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::agent::Agent;
 use crate::connection::{ConnectionError, Stream, receive_soon, send};
 use crate::recipe::Recipe;
-use crate::{answers, explain, get, login, logout, status};
+use crate::{answers, certificate, explain, get, login, logout, status};
 
 /// Serves the one request of a connection.
 pub(crate) async fn serve(agent: &Rc<Agent>, stream: &mut dyn Stream) -> Result<(), ConnectionError> {
@@ -64,6 +64,7 @@ async fn dispatch(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Resul
             Ok(Reply::Explanation(explain::explain(agent, hostname, settings, caller).await))
         }
         Ask::Anchor(got) => Ok(explain::anchor(agent, &got)?),
+        Ask::Certificate(wanted) => certificate::certificate(agent, stream, &wanted).await,
         Ask::Status { settings, usual_settings } => {
             let read = agent.settings.in_files(settings.as_deref(), usual_settings.as_deref());
             let settings = read.unwrap_or_default();
@@ -125,7 +126,8 @@ pub(crate) fn place(agent: &Agent, got: &Got) -> Result<(Hostname, Rc<Settings>)
     Ok((hostname, settings))
 }
 
-async fn recipe_of(agent: &Agent, stream: &mut dyn Stream, got: &Got) -> Result<Option<Recipe>, Ended> {
+/// Makes the recipe of a request about a host; `None` when no route names it.
+pub(crate) async fn recipe_of(agent: &Agent, stream: &mut dyn Stream, got: &Got) -> Result<Option<Recipe>, Ended> {
     let (hostname, settings) = place(agent, got)?;
     if settings.route(&hostname).is_none() {
         return Ok(None);

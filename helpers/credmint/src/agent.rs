@@ -5,7 +5,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{Answer, Ask, Got, Login, Logout, Pasted, Reply, ask as converse};
+use credmint_agent_protocol::{Answer, Ask, CertificateWanted, Got, Login, Logout, Pasted, Reply, ask as converse};
 use credmint_local_machine::{
     AskAgentError, SettingsFiles, ask_agent, ask_running, attend_sign_in, clock, environment, start, supply,
 };
@@ -53,6 +53,13 @@ pub(crate) fn ask_or_once(ask: &dyn Fn() -> Ask) -> Result<Answer, Failure> {
 /// Asks the agent, and starts one that stays if there is none.
 pub(crate) fn ask_or_start(ask: Ask) -> Result<Answer, Failure> {
     let answer = ask_agent(ask, None, deadline()).map_err(|error| failure(&error))?;
+    answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
+}
+
+/// Asks for a certificate, which may take an issuer and an upstream; starts an agent if there is none.
+pub(crate) fn ask_for_certificate(wanted: CertificateWanted) -> Result<Answer, Failure> {
+    let deadline = Deadline::after(Instant::now(), PATIENCE * 3);
+    let answer = ask_agent(Ask::Certificate(wanted), None, deadline).map_err(|error| failure(&error))?;
     answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
 }
 

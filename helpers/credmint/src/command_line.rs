@@ -8,6 +8,8 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 
+use crate::cert::CertArguments;
+
 /// Credentials for Terraform and OpenTofu, minted when they are needed and never written to disk.
 ///
 /// Terraform and OpenTofu run the helper `terraform-credentials-credmint` for every host they talk to. The helper
@@ -80,6 +82,15 @@ pub(crate) enum Command {
     /// delivered. Nothing is asked of an issuer and nothing is minted. Asks the running agent; without one, a child
     /// that answers this one question and ends.
     Explain(ExplainArguments),
+    /// Show the certificate that a host gets, and whether the host accepts it.
+    ///
+    /// Made if none is kept, as `terraform init` would have it made. Subject, names, key, validity, the path to the trust
+    /// anchor, what is not as it was asked for, and what the rules of the issuer say, if it lets us read them. The private
+    /// key stays in the agent.
+    ///
+    /// With --self-check the exit status says what the upstream made of it: 0 accepted, 1 it asks for no certificate,
+    /// 77 refused, 69 not reached or not trusted, 78 settings.
+    Cert(CertArguments),
     /// Look after the agent.
     Agent(AgentArguments),
     /// See the main job on embedded parts, in a throw-away home.

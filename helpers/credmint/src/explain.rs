@@ -66,7 +66,7 @@ fn route(explanation: &Explanation, now: Timestamp, style: Style) -> Vec<String>
 }
 
 /// Puts words beside their heading, in lines that fit on a terminal of 80 columns where a blank allows it.
-fn folded(heading: &str, words: &str) -> Vec<String> {
+pub(crate) fn folded(heading: &str, words: &str) -> Vec<String> {
     let mut lines = vec![format!("  {heading:<10}")];
     for word in words.split(' ') {
         match lines.last_mut() {

@@ -3,6 +3,7 @@
 //! Holds no credential: what it shows comes from the agent, which sends none to it.
 
 mod agent;
+mod cert;
 mod command_line;
 mod demo;
 mod entry;

@@ -27,7 +27,7 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn help_is_like_the_golden_files() {
-    let verbs: [&[&str]; 13] = [
+    let verbs: [&[&str]; 14] = [
         &[],
         &["setup"],
         &["login"],
@@ -35,6 +35,7 @@ fn help_is_like_the_golden_files() {
         &["needs-login"],
         &["status"],
         &["explain"],
+        &["cert"],
         &["agent"],
         &["agent", "status"],
         &["agent", "stop"],

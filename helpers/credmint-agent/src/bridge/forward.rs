@@ -148,6 +148,13 @@ fn upstream_of(agent: &Agent, entry: &Entry) -> Result<Rc<Upstream>, Failure> {
     if let Some(upstream) = entry.upstream.borrow().as_ref() {
         return Ok(Rc::clone(upstream));
     }
+    let upstream = Rc::new(connections_of(agent, entry)?);
+    *entry.upstream.borrow_mut() = Some(Rc::clone(&upstream));
+    Ok(upstream)
+}
+
+/// Prepares connections that present this entry's credential; opens none yet.
+pub(crate) fn connections_of(agent: &Agent, entry: &Entry) -> Result<Upstream, Failure> {
     let hostname = &entry.recipe.hostname;
     let route = entry.recipe.route().ok_or_else(|| crate::failure::no_route(hostname))?;
     let client = match &entry.held {
@@ -159,9 +166,7 @@ fn upstream_of(agent: &Agent, entry: &Entry) -> Result<Rc<Upstream>, Failure> {
     let address = route.host.upstream.clone().unwrap_or_else(|| format!("https://{hostname}"));
     let address = Url::parse(&address).map_err(|_| refused("the upstream of the settings is no URL"))?;
     let target = UpstreamTarget { address, server_name: hostname.clone(), trust };
-    let upstream = Rc::new(agent.https.upstream(target).map_err(|error| unreachable(hostname, &error))?);
-    *entry.upstream.borrow_mut() = Some(Rc::clone(&upstream));
-    Ok(upstream)
+    agent.https.upstream(target).map_err(|error| unreachable(hostname, &error))
 }
 
 /// Makes the upstream's request of the client's: without the session, with the credential.

@@ -5,7 +5,7 @@
 mod capability;
 mod forward;
 mod listen;
-mod refusal;
+pub(crate) mod refusal;
 mod reply;
 mod rewrite;
 mod session;
@@ -25,6 +25,7 @@ use zeroize::Zeroizing;
 use crate::agent::Agent;
 use crate::recipe::{EntryKey, Recipe};
 use capability::Capabilities;
+pub(crate) use forward::connections_of;
 use listen::Listening;
 use session::Sessions;
 

@@ -8,7 +8,7 @@ use http::response::Parts;
 use http::{StatusCode, header};
 
 /// Tells whether the page of an answer is worth reading.
-pub(super) fn may_be_one(parts: &Parts) -> bool {
+pub(crate) fn may_be_one(parts: &Parts) -> bool {
     let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let length = text(header::CONTENT_LENGTH).parse::<usize>();
     parts.status == StatusCode::BAD_REQUEST
@@ -17,7 +17,7 @@ pub(super) fn may_be_one(parts: &Parts) -> bool {
 }
 
 /// Reads the page: the failure, if it is a refusal of the certificate with this subject.
-pub(super) fn of_page(page: &Bytes, hostname: &Hostname, subject: &str) -> Option<Failure> {
+pub(crate) fn of_page(page: &Bytes, hostname: &Hostname, subject: &str) -> Option<Failure> {
     let refuses = page.windows(WORDS.len()).any(|part| part == WORDS);
     let what = format!("{hostname} refuses the client certificate of {subject}");
     let hint = "does it trust the issuer of this certificate? credmint status shows what was granted";

@@ -104,6 +104,11 @@ impl Browser {
         location(&answer).unwrap_or_else(|| panic!("{url} leads nowhere: {} {}", answer.status, answer.body))
     }
 
+    /// Gives the cookies that it would send there.
+    pub fn cookie_for(&self, url: &str) -> String {
+        self.cookies_for(url)
+    }
+
     /// Opens one page, with the cookies that it has, and goes nowhere from there.
     pub fn opens(&mut self, url: &str) -> Page {
         let Answer { status, head, body } = self.send(&Hop { url: url.to_owned(), form: None });

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use credmint_local_machine::is_another_users;
 use credmint_vocabulary::{Failure, FailureKind};
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::Full;
@@ -155,7 +156,8 @@ async fn accept(door: Rc<Door>, listener: TcpListener, limit: Arc<Semaphore>) {
 /// Serves a connection until the listening ends; a page that is due then is still sent, a connection that only waits is closed.
 async fn serve(door: Rc<Door>, stream: TcpStream, _permit: OwnedSemaphorePermit) {
     let mut closed = door.closed.clone();
-    let service = service_fn(|request| answer(Rc::clone(&door), request));
+    let ends = stream.local_addr().ok().zip(stream.peer_addr().ok());
+    let service = service_fn(|request| answer(Rc::clone(&door), ends, request));
     let mut connection = std::pin::pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
@@ -173,8 +175,11 @@ async fn serve(door: Rc<Door>, stream: TcpStream, _permit: OwnedSemaphorePermit)
     }
 }
 
-async fn answer(door: Rc<Door>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let page = match asked(&door, &request) {
+/// The two addresses of a connection, ours first.
+type Ends = Option<(SocketAddr, SocketAddr)>;
+
+async fn answer(door: Rc<Door>, ends: Ends, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let page = match asked(&door, ends, &request) {
         Ok(Asked::Begin(redirection)) => return Ok(redirection),
         Ok(Asked::Callback(query)) => ask(&door, query).await,
         Err(page) => page,
@@ -189,13 +194,16 @@ enum Asked {
 }
 
 /// Takes what a person's browser asks for when it begins or comes back; all else is none of our business.
-fn asked(door: &Door, request: &Request<Incoming>) -> Result<Asked, Page> {
+fn asked(door: &Door, ends: Ends, request: &Request<Incoming>) -> Result<Asked, Page> {
     let headers = request.headers();
     if loopback::own_name(headers, door.port).is_none() {
         return Err(Page::Stray);
     }
     if request.method() != Method::GET || is_prefetch(headers) {
         return Err(Page::Nothing);
+    }
+    if ends.is_some_and(|(near, far)| is_another_users(near, far)) {
+        return Err(Page::Stray);
     }
     match (&*door.purpose.borrow(), request.uri().path(), request.uri().query()) {
         (Purpose::Leads(begin), path, _) if begin.is_at(path) => first(door, begin, headers),

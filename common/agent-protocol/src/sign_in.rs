@@ -104,6 +104,9 @@ pub struct SessionStatus {
     /// How the session ends, or how it ended, in words.
     #[serde(default)]
     pub how_it_ends: String,
+    /// Scopes that were asked for and that the issuer did not grant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_granted: Vec<String>,
     /// Whether it is over: only a new sign-in helps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub over: bool,

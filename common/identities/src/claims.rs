@@ -49,6 +49,12 @@ impl Claims {
         self.0.contains_key(name)
     }
 
+    /// Tells whether the issuer says that it has not verified a claim (`email_verified`, OpenID Connect Core §5.1); many say nothing.
+    #[must_use]
+    pub fn is_unverified(&self, name: &str) -> bool {
+        self.text(&format!("{name}_verified")).is_some_and(|verified| verified.eq_ignore_ascii_case("false"))
+    }
+
     /// Gives the names of all claims, for telling which there are.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)

@@ -123,6 +123,52 @@ async fn an_answer_of_somebody_else_is_foreign() {
     assert!(matches!(error, SignInError::Foreign) && liar.paths().iter().all(|path| path != "/token"));
 }
 
+/// Google knows no `offline_access`, and gives a refresh token for a parameter of its own.
+#[tokio::test]
+async fn an_issuer_that_wants_a_parameter_in_place_of_offline_access_gets_it_kubelogin_405() {
+    let liar = Liar::start().await.metadata("scopes_supported", r#"["openid","email"]"#);
+    let mut own = settings(&liar.issuer());
+    let google = [("access_type", "offline"), ("prompt", "consent")];
+    own.authorization_parameters = google.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let provider = Provider::discover(&own, &Caller::default(), &https(), in_ten_seconds()).await.unwrap();
+    let query = liar::query(&provider.begin(&redirect()).unwrap().url);
+    assert_eq!((query["scope"].as_str(), query["access_type"].as_str()), ("openid", "offline"));
+    assert_eq!(query["prompt"], "consent");
+}
+
+#[tokio::test]
+async fn a_refused_scope_is_named_with_the_others_kubelogin_396() {
+    let liar = Liar::start().await;
+    let provider = liar.provider().await.unwrap();
+    let authorization = provider.begin(&redirect()).unwrap();
+    let state = &liar::query(&authorization.url)["state"];
+    let callback = Callback::of_query(&format!("error=invalid_scope&state={state}")).unwrap();
+    let told = provider.redeem(authorization, callback, &https(), NOW, in_ten_seconds()).await.unwrap_err();
+    assert!(told.to_string().contains("invalid_scope; asked for openid offline_access"), "{told}");
+    assert!(told.hint().unwrap().starts_with("set scopes in the settings"), "{:?}", told.hint());
+    let no = said(400, r#"{"error":"invalid_scope"}"#).header("content-type", "application/json");
+    let liar = liar.answer("/device", no);
+    let told = liar.provider().await.unwrap().device(&https(), NOW, in_ten_seconds()).await.unwrap_err();
+    assert!(told.to_string().contains("asked for openid offline_access"), "{told}");
+    assert_eq!(told.hint().unwrap(), "check scopes in the settings");
+}
+
+#[tokio::test]
+async fn scopes_that_were_not_granted_are_known_kubelogin_396() {
+    let answered = async |tokens: &str| {
+        let liar = Liar::start().await.access_token().answer("/token", said(200, tokens));
+        let mut own = settings(&liar.issuer());
+        own.scopes = Some(["openid", "email", "offline_access"].map(str::to_owned).into());
+        let provider = Provider::discover(&own, &Caller::default(), &https(), in_ten_seconds()).await.unwrap();
+        let tokens = signed_in(&liar).await.unwrap();
+        provider.not_granted(&tokens)
+    };
+    let with = |more: &str| format!(r#"{{"access_token":"a","token_type":"bearer"{more}}}"#);
+    assert_eq!(answered(&with(r#","scope":"openid""#)).await, ["email", "offline_access"]);
+    assert_eq!(answered(&with("")).await, ["offline_access"], "no word about scopes, and no refresh token");
+    assert!(answered(&with(r#","scope":"openid email","refresh_token":"r""#)).await.is_empty());
+}
+
 #[tokio::test]
 async fn a_refusal_in_the_browser_says_what_to_do() {
     for (word, hint) in [
@@ -185,7 +231,7 @@ async fn the_token_endpoints_refusals_show_no_body() {
 }
 
 #[tokio::test]
-async fn without_an_id_token_nobody_is_signed_in_unless_the_access_token_counts() {
+async fn without_an_id_token_nobody_is_signed_in_unless_the_access_token_counts_kubelogin_405() {
     let answer = said(200, r#"{"access_token":"a","token_type":"bearer"}"#);
     assert!(refused(Liar::start().await.answer("/token", answer.clone())).await.contains("gave no ID token"));
     let liar = Liar::start().await.answer("/token", answer).access_token();

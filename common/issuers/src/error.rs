@@ -239,6 +239,9 @@ impl GrantError {
                 "have the token issued for that audience, or exchange it (kind = \"token-exchange\")"
             }
             Self::Opaque { .. } => "use a token that is a JWT, or leave audience out of the settings",
+            Self::Template(TemplateError::Unverified(_)) => {
+                "have it verified there, or name another claim in the settings, like {sub}; {unverified email} takes the address as it is"
+            }
             Self::Template(_) => "change the templates in the settings, or have the claim put into the token",
             Self::Sealed { .. } => "somebody has to unseal it: bao operator unseal",
             Self::Standby { .. } => "set address in the settings to the active node or the load balancer",

@@ -37,6 +37,9 @@ pub enum TemplateError {
     /// An object, or a list where one value is wanted.
     #[error("the claim `{0}` is not a single text or number")]
     NotText(String),
+    /// The issuer of the token says that it has not verified the claim.
+    #[error("the issuer has not verified the claim `{0}`: it may be somebody else's")]
+    Unverified(String),
     /// The value would be no name, or several.
     #[error("the claim `{claim}` has {what}, which no name may have")]
     Unfit {
@@ -67,7 +70,8 @@ pub(crate) fn fill(template: &str, known: Known<'_>) -> Result<String, TemplateE
     for part in parts(template)? {
         match part {
             TemplatePart::Literal(text) => filled.push_str(&text),
-            TemplatePart::Claim(claim) => filled.push_str(&value(&claim, known)?),
+            TemplatePart::Claim(claim) => filled.push_str(&value(&claim, verified(&claim, known)?)?),
+            TemplatePart::Unverified(claim) => filled.push_str(&value(&claim, known)?),
         }
     }
     Ok(filled)
@@ -80,7 +84,8 @@ pub(crate) fn fill_list(templates: &[String], known: Known<'_>) -> Result<Vec<St
     let mut names = Vec::new();
     for template in templates {
         match parts(template)?.as_slice() {
-            [TemplatePart::Claim(claim)] => names.extend(values(claim, known)?),
+            [TemplatePart::Claim(claim)] => names.extend(values(claim, verified(claim, known)?)?),
+            [TemplatePart::Unverified(claim)] => names.extend(values(claim, known)?),
             _ => names.push(fill(template, known)?),
         }
         refuse_commas(template, &names)?;
@@ -88,9 +93,17 @@ pub(crate) fn fill_list(templates: &[String], known: Known<'_>) -> Result<Vec<St
     Ok(names)
 }
 
+/// Refuses a claim that the token's issuer calls unverified; an issuer that says nothing of it is believed.
+fn verified<'a>(claim: &str, known: Known<'a>) -> Result<Known<'a>, TemplateError> {
+    match known {
+        Known::Claims(claims) if claims.is_unverified(claim) => Err(TemplateError::Unverified(claim.to_owned())),
+        known => Ok(known),
+    }
+}
+
 fn refuse_commas(template: &str, names: &[String]) -> Result<(), TemplateError> {
     if names.iter().any(|name| name.contains(',')) {
-        let claim = printable(template.trim_matches(['{', '}']), 80);
+        let claim = printable(template.trim_matches(['{', '}']).trim_start_matches("unverified "), 80);
         return Err(TemplateError::Unfit { claim, what: "a comma" });
     }
     Ok(())
@@ -165,6 +178,19 @@ mod tests {
         let error = fill("{email}", Known::Opaque).unwrap_err();
         assert_eq!(error.to_string(), "the claim `email` cannot be read: the token is opaque, not a JWT");
         assert_eq!(fill("fixed", Known::Nobody).unwrap(), "fixed");
+    }
+
+    #[test]
+    fn an_address_that_the_issuer_has_not_verified_is_no_name_unless_the_settings_say_so() {
+        for json in [r#"{"email":"a@b.c","email_verified":false}"#, r#"{"email":"a@b.c","email_verified":"false"}"#] {
+            assert_eq!(filled("{email}", json), Err(TemplateError::Unverified("email".into())), "{json}");
+            assert_eq!(filled("{unverified email}", json).as_deref(), Ok("a@b.c"), "{json}");
+            let list = |template: &str| fill_list(&[template.to_owned()], Known::Claims(&claims(json)));
+            assert!(list("{email}").is_err() && list("{unverified email}").is_ok(), "{json}");
+        }
+        for json in [r#"{"email":"a@b.c"}"#, r#"{"email":"a@b.c","email_verified":true}"#] {
+            assert_eq!(filled("{email}", json).as_deref(), Ok("a@b.c"), "{json}");
+        }
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl VaultPki {
 }
 
 fn has_claims(template: &str) -> bool {
-    let claim = |part: &TemplatePart| matches!(part, TemplatePart::Claim(_));
+    let claim = |part: &TemplatePart| !matches!(part, TemplatePart::Literal(_));
     template_parts(template).is_ok_and(|parts| parts.iter().any(claim))
 }
 

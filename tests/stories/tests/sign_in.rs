@@ -257,6 +257,9 @@ fn issuers_differ_and_each_works_or_says_what_to_change() {
     Browser::of("alice").sign_in(&url);
     let output = login.output();
     assert_eq!(output.code, Some(0), "an issuer that leaves a scope out says so: {}{}", output.stdout, output.stderr);
+    assert!(output.stdout.contains("did not grant nobody: "), "{}", output.stdout);
+    assert!(user.credmint(&["status"]).stdout.contains("did not grant nobody: "));
+    assert_eq!(user.sessions()[0]["not_granted"], serde_json::json!(["nobody"]));
     user.watch_issued(&provider);
     // 3. An issuer that is not the one it says it is.
     user.settings(&plain(&provider, "").replace("/realms/corp", "/realms/other"));

@@ -73,7 +73,8 @@ impl Provider {
         }
         let who = self.who();
         let send = |request: HttpRequest| way.send(&who, request);
-        let answer = request.request_async(&send).await.map_err(|error| told(error, who.clone(), NO_CODE))?;
+        let answer = request.request_async(&send).await.map_err(|error| told(error, who.clone(), NO_CODE));
+        let answer = answer.map_err(|error| self.with_scopes(error.into()))?;
         self.shown(&answer)
     }
 

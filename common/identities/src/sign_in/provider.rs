@@ -10,6 +10,7 @@ use credmint_vocabulary::{Deadline, Timestamp};
 
 use crate::caller::{Caller, client_reads};
 use crate::client_authentication::be_provable;
+use crate::oauth_refusal::OauthRefusal;
 use crate::sign_in::error::SignInError;
 use crate::sign_in::metadata::{self, Metadata};
 use crate::sign_in::tokens::Tokens;
@@ -72,11 +73,28 @@ impl Provider {
         chosen.into_iter().filter(|scope| scope != "openid").collect()
     }
 
-    /// Lists the scopes that were asked for and not granted, if the issuer said what it granted.
+    /// Lists the scopes that were asked for and not granted, if the issuer said what it granted. A refresh token is what
+    /// `offline_access` is for, whatever the answer's list says.
     #[must_use]
     pub fn not_granted(&self, tokens: &Tokens) -> Vec<String> {
-        let lacks = |scope: &String| !tokens.scope.is_empty() && !tokens.scope.contains(scope);
+        let lacks = |scope: &String| match scope.as_str() {
+            OFFLINE => tokens.refresh.is_none(),
+            _ => !tokens.scope.is_empty() && !tokens.scope.contains(scope),
+        };
         self.scopes().into_iter().filter(lacks).collect()
+    }
+
+    /// Names the scopes in a refusal that is about them.
+    pub(super) fn with_scopes(&self, mut error: SignInError) -> SignInError {
+        use SignInError::{Endpoint, Refused};
+        let (Refused { class: OauthRefusal::Scope, reason, .. }
+        | Endpoint(TokenEndpointError::Refused { class: OauthRefusal::Scope, reason, .. })) = &mut error
+        else {
+            return error;
+        };
+        let asked = format!("asked for openid {}", self.scopes().join(" "));
+        *reason = if reason.is_empty() { asked } else { format!("{reason}; {asked}") };
+        error
     }
 
     /// Lists the parameters that go with the request which a person approves; `prompt=consent` because OpenID Connect Core

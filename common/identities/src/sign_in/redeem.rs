@@ -37,6 +37,7 @@ impl Provider {
             Outcome::Code(code) => self.exchange(authorization, &code, &self.way(https, now, deadline)).await,
             Outcome::Refusal { class, reason } => Err(SignInError::Refused { who: self.who(), class, reason }),
         }
+        .map_err(|error| self.with_scopes(error))
     }
 
     async fn exchange(

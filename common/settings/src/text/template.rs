@@ -1,4 +1,4 @@
-//! Templates over an identity's claims: `{email}`, with `{{` and `}}` for braces.
+//! Templates over an identity's claims: `{email}` or `{unverified email}`, with `{{` and `}}` for braces.
 //! Text comes in, literal parts and claim names go out.
 //! Fills nothing in: the issuers have the claims.
 
@@ -9,6 +9,8 @@ pub enum TemplatePart {
     Literal(String),
     /// The name of a claim whose value stands here.
     Claim(String),
+    /// The same, also if the issuer says that it has not verified the value.
+    Unverified(String),
 }
 
 /// Says why a text is no template, and at which character (from 1).
@@ -47,7 +49,7 @@ pub fn template_parts(template: &str) -> Result<Vec<TemplatePart>, TemplateError
             '{' | '}' if characters.next_if(|(_, next)| *next == c).is_some() => literal.push(c),
             '{' => {
                 push_literal(&mut parts, &mut literal);
-                parts.push(TemplatePart::Claim(claim(at, &mut characters)?));
+                parts.push(part(claim(at, &mut characters)?).ok_or(TemplateError::ClaimName(at))?);
             }
             '}' => return Err(TemplateError::Unopened(at)),
             _ => literal.push(c),
@@ -63,6 +65,17 @@ fn push_literal(parts: &mut Vec<TemplatePart>, literal: &mut String) {
     }
 }
 
+/// Tells the two kinds of claims apart; no name has a blank in it.
+fn part(inside: String) -> Option<TemplatePart> {
+    match inside.split_once(' ') {
+        None => Some(TemplatePart::Claim(inside)),
+        Some(("unverified", name)) if !name.is_empty() && !name.contains(' ') => {
+            Some(TemplatePart::Unverified(name.to_owned()))
+        }
+        Some(_) => None,
+    }
+}
+
 fn claim(start: usize, characters: &mut impl Iterator<Item = (usize, char)>) -> Result<String, TemplateError> {
     let mut name = String::new();
     for (_, c) in characters {
@@ -70,7 +83,7 @@ fn claim(start: usize, characters: &mut impl Iterator<Item = (usize, char)>) -> 
             '}' if name.is_empty() => return Err(TemplateError::ClaimName(start)),
             '}' => return Ok(name),
             '{' => return Err(TemplateError::Unclosed(start)),
-            c if c.is_whitespace() || c.is_control() => return Err(TemplateError::ClaimName(start)),
+            c if (c.is_whitespace() && c != ' ') || c.is_control() => return Err(TemplateError::ClaimName(start)),
             c => name.push(c),
         }
     }
@@ -115,6 +128,14 @@ mod tests {
         assert_eq!(template_parts("a{b{c}"), Err(TemplateError::Unclosed(2)));
         assert_eq!(template_parts("ä}b"), Err(TemplateError::Unopened(2)));
         assert_eq!(template_parts("{}"), Err(TemplateError::ClaimName(1)));
-        assert_eq!(template_parts("{a b}"), Err(TemplateError::ClaimName(1)));
+        for odd in ["{a b}", "{ a}", "{a }", "{unverified }", "{unverified a b}", "{unverified\ta}", "{ }"] {
+            assert_eq!(template_parts(odd), Err(TemplateError::ClaimName(1)), "{odd}");
+        }
+    }
+
+    #[test]
+    fn an_unverified_claim_is_said_to_be_one() {
+        assert_eq!(template_parts("{unverified email}"), Ok(vec![TemplatePart::Unverified("email".to_owned())]));
+        assert_eq!(template_parts("{unverified}"), Ok(vec![claim("unverified")]));
     }
 }

@@ -79,6 +79,15 @@ impl Source {
         }
     }
 
+    /// Lists the scopes that were asked for and not granted.
+    fn not_granted(&self, tokens: &Tokens) -> Vec<String> {
+        match self {
+            Self::Provider(provider) => provider.not_granted(tokens),
+            #[cfg(test)]
+            Self::Scripted(_) => Vec::new(),
+        }
+    }
+
     /// Gives host and port of the issuer, for people.
     pub(crate) fn who(&self) -> String {
         match self {
@@ -249,14 +258,17 @@ impl Session {
             until: kept.as_ref().ok().and_then(|kept| kept.ends()).map(|end| end.to_string()),
             renews,
             how_it_ends,
+            not_granted: kept.as_ref().map(|kept| self.source.not_granted(&kept.tokens)).unwrap_or_default(),
             over: kept.is_err(),
         }
     }
 }
 
-/// Finds the claim by which people know who it is.
-fn readable(claims: &Claims) -> Option<String> {
-    ["email", "preferred_username", "name", "sub"].iter().find_map(|name| claims.text(name)).filter(|w| !w.is_empty())
+/// Finds the claim by which people know who it is; an address that the issuer has not verified could be anybody's.
+pub(super) fn readable(claims: &Claims) -> Option<String> {
+    let has = |name: &str| claims.text(name).filter(|words| !words.is_empty());
+    let email = has("email").filter(|_| !claims.is_unverified("email"));
+    email.or_else(|| ["preferred_username", "name", "sub"].into_iter().find_map(has))
 }
 
 const RENEWED: &str = "renewed while it is used, until the issuer refuses or the agent ends";

@@ -5,6 +5,8 @@
 use super::session::{Kept, State};
 use super::*;
 use crate::agent::Agent;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use credmint_identities::{Caller, Claims, RefreshError, SignInError, Tokens};
 use credmint_local_machine::clock;
 use credmint_settings::OidcTokenKind;
@@ -336,4 +338,17 @@ fn another_browser_is_the_same_person_and_another_client_is_not() {
     assert_eq!(key("", "a"), key("browser = [\"firefox\"]\nsign_in_timeout = \"1m\"\nredirect_ports = [8250]", "a"));
     assert_ne!(key("", "a"), key("", "b"));
     assert_ne!(key("", "a"), key("scopes = [\"groups\"]", "a"));
+}
+
+#[test]
+fn who_signed_in_is_told_by_an_address_only_if_it_may_be_theirs() {
+    let who = |claims: &str| {
+        let token = format!("e30.{}.x", URL_SAFE_NO_PAD.encode(claims));
+        super::session::readable(&Claims::of(&Secret::new(token)).expect("claims"))
+    };
+    assert_eq!(who(r#"{"sub":"7","email":"boss@corp.example","email_verified":false}"#).as_deref(), Some("7"));
+    for more in ["", r#","email_verified":true"#] {
+        let claims = format!(r#"{{"sub":"7","name":"Ada","email":"ada@corp.example"{more}}}"#);
+        assert_eq!(who(&claims).as_deref(), Some("ada@corp.example"));
+    }
 }

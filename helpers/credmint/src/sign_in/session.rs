@@ -37,8 +37,25 @@ fn details(session: &SessionStatus, now: Timestamp) -> Vec<String> {
     let renewed = session.renews.as_ref().map(|time| format!(", renewed at {}", shown(time))).unwrap_or_default();
     let token = session.until.as_ref().map(|until| format!("  token      until {}{renewed}", at(until)));
     let ends = Some(shown(&session.how_it_ends)).filter(|words| !words.is_empty());
-    token.into_iter().chain(ends.map(|words| format!("  ends       {words}"))).collect()
+    let scopes = not_granted(&session.not_granted).map(|words| format!("  scopes     {words}"));
+    token.into_iter().chain(ends.map(|words| format!("  ends       {words}"))).chain(scopes).collect()
 }
+
+/// Says which scopes the issuer did not grant, and what that means.
+fn not_granted(scopes: &[String]) -> Option<String> {
+    let names = scopes.iter().map(|scope| shown(scope)).collect::<Vec<_>>().join(", ");
+    let meaning = match scopes {
+        [] => return None,
+        [only] if only == OFFLINE => "nobody stays signed in longer than the token lives",
+        many if many.iter().any(|scope| scope == OFFLINE) => {
+            "nobody stays signed in longer than the token lives, and claims or rights may be missing"
+        }
+        _ => "claims or rights that come with it may be missing",
+    };
+    Some(format!("the issuer did not grant {names}: {meaning}"))
+}
+
+const OFFLINE: &str = "offline_access";
 
 /// Tells whether one of these people has to sign in: never did, the session is over, or its token is and cannot be renewed.
 pub(crate) fn is_missing(names: &[&str], sessions: &[SessionStatus], now: Timestamp) -> bool {
@@ -69,8 +86,21 @@ pub(crate) mod tests {
             until: Some("2026-11-30T16:55:00Z".into()),
             renews: Some("2026-11-30T16:35:00Z".into()),
             how_it_ends: "renewed while the agent runs, until the issuer refuses".into(),
+            not_granted: Vec::new(),
             over: false,
         }
+    }
+
+    #[test]
+    fn what_was_not_granted_is_said_with_what_it_means() {
+        let without = |scopes: &[&str]| {
+            let not_granted = scopes.iter().map(|&scope| scope.to_owned()).collect();
+            status(&SessionStatus { not_granted, ..session() }, now(), Style::Plain).join("\n")
+        };
+        assert!(!without(&[]).contains("scopes"));
+        assert!(without(&["offline_access"]).contains("did not grant offline_access: nobody stays signed in longer"));
+        assert!(without(&["groups", "offline_access"]).contains("groups, offline_access: nobody stays"));
+        assert!(without(&["gro\x1b[2Jups"]).contains("did not grant gro [2Jups: claims or rights"));
     }
 
     #[test]

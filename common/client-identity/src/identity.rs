@@ -7,6 +7,7 @@ use std::fmt;
 use credmint_vocabulary::{Secret, Timestamp, printable};
 use x509_parser::prelude::X509Certificate;
 
+use crate::bundle::Bundle;
 use crate::certificate::{self, Usage};
 use crate::difference::{self, Asked, Difference};
 use crate::names::Names;
@@ -80,7 +81,29 @@ impl ClientIdentity {
         asked: &Asked,
         now: Timestamp,
     ) -> Result<(Self, Vec<Difference>), AssembleError> {
-        let (own, pool) = (decode(certificate_pem)?, decode_all(chain_pem)?);
+        Self::of(key, decode(certificate_pem)?, decode_all(chain_pem)?, asked, now)
+    }
+
+    /// Puts an identity together from one bundle, in any order, and checks it against what was asked.
+    ///
+    /// # Errors
+    /// The first reason why it must not be used.
+    pub fn assemble_bundle(
+        key: PrivateKey,
+        bundle: Bundle,
+        asked: &Asked,
+        now: Timestamp,
+    ) -> Result<(Self, Vec<Difference>), AssembleError> {
+        Self::of(key, bundle.into_der(), Vec::new(), asked, now)
+    }
+
+    fn of(
+        key: PrivateKey,
+        own: Vec<Vec<u8>>,
+        pool: Vec<Vec<u8>>,
+        asked: &Asked,
+        now: Timestamp,
+    ) -> Result<(Self, Vec<Difference>), AssembleError> {
         let (leaf_der, rest) = own_certificate(own, &key)?;
         let pool: Vec<Vec<u8>> = rest.into_iter().chain(pool).collect();
         let leaf = certificate::read(&leaf_der).ok_or(AssembleError::Unreadable)?;
@@ -113,6 +136,12 @@ impl ClientIdentity {
     #[must_use]
     pub fn certificates_der(&self) -> &[Vec<u8>] {
         &self.path
+    }
+
+    /// Copies the private key, for a renewal that keeps it.
+    #[must_use]
+    pub fn key_copied(&self) -> PrivateKey {
+        self.key.copied()
     }
 
     /// Lends the private key (PKCS #8 DER).

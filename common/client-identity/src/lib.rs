@@ -2,8 +2,10 @@
 //! Bytes come in, bytes go out, never a path.
 //! Touches nothing else. RFC 2986 (requests), RFC 5280 (certificates), RFC 5958 (keys).
 
+mod again;
 mod algorithm;
 mod authority;
+mod bundle;
 mod certificate;
 mod description;
 mod difference;
@@ -11,11 +13,13 @@ mod identity;
 mod names;
 mod path;
 mod pem;
+mod pkcs7;
 mod private_key;
 mod request;
 
 pub use algorithm::KeyAlgorithm;
 pub use authority::{Authority, AuthorityError};
+pub use bundle::Bundle;
 pub use description::Description;
 pub use difference::{Asked, Difference};
 pub use identity::{AssembleError, ClientIdentity};

@@ -72,6 +72,12 @@ impl PrivateKey {
         Self::from_pkcs8(pem::private_key(text.expose()).map_err(named)?)
     }
 
+    /// Copies it, for a request that may be answered more than once; the copy is wiped on drop, too.
+    #[must_use]
+    pub fn copied(&self) -> Self {
+        Self { pkcs8: Secret::new(self.pkcs8.expose().clone()), public: self.public.clone() }
+    }
+
     /// Lends the PKCS #8 DER.
     #[must_use]
     pub fn pkcs8_der(&self) -> &Secret<Vec<u8>> {

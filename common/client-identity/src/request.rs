@@ -40,10 +40,20 @@ impl SigningRequest {
         Ok(Self { pem: signed.pem().map_err(|_| RequestError::Signing)? })
     }
 
+    pub(crate) fn of_pem(pem: String) -> Self {
+        Self { pem }
+    }
+
     /// Lends the PEM text.
     #[must_use]
     pub fn pem(&self) -> &str {
         &self.pem
+    }
+
+    /// Writes it in Base64 without the lines around it, as EST wants it (RFC 7030 §4.2.1).
+    #[must_use]
+    pub fn base64(&self) -> String {
+        self.pem.lines().filter(|line| !line.starts_with("-----")).flat_map(|line| [line, "\n"]).collect()
     }
 }
 

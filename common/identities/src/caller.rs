@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use credmint_settings::{CallerReads, ClientAuthentication, Identity, Issuer, Route, Source, VaultAuth, VaultLogin};
+use credmint_settings::{
+    CallerReads, ClientAuthentication, EstAuth, Identity, Issuer, Route, Source, VaultAuth, VaultLogin,
+};
 use credmint_vocabulary::Secret;
 
 /// Holds what the caller sent; what is in none of the maps is absent.
@@ -82,11 +84,23 @@ fn add_identity(reads: &mut CallerReads, identity: &Identity) {
 fn add_issuer(reads: &mut CallerReads, issuer: &Issuer) {
     match issuer {
         Issuer::VaultPki(pki) => add_login(reads, &pki.login),
+        Issuer::Est(est) => add_est(reads, &est.auth),
         Issuer::VaultToken(token) => add_login(reads, &token.login),
         Issuer::VaultSecret(secret) => add_login(reads, &secret.login),
         Issuer::TokenExchange(exchange) => {
             add_client(reads, &exchange.client);
             exchange.actor_token.iter().for_each(|source| add_source(reads, source));
+        }
+        _ => {}
+    }
+}
+
+fn add_est(reads: &mut CallerReads, auth: &EstAuth) {
+    match auth {
+        EstAuth::Basic { password, .. } => add_source(reads, password),
+        EstAuth::Cert { certificate, key } => {
+            add_source(reads, certificate);
+            add_source(reads, key);
         }
         _ => {}
     }

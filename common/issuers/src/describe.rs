@@ -2,7 +2,7 @@
 //! An issuer of the settings comes in, kind, address and role in words go out.
 //! Asks nobody.
 
-use credmint_settings::{Issuer, VaultAuth, VaultLogin};
+use credmint_settings::{EstAuth, Issuer, VaultAuth, VaultLogin};
 
 /// Tells kind, address and role.
 #[must_use]
@@ -21,8 +21,20 @@ pub fn describe(issuer: &Issuer) -> String {
             let place = exchange.token_endpoint.as_ref().or(exchange.issuer.as_ref()).map_or("", String::as_str);
             format!("token-exchange at {place}{}", list(" for audience ", &exchange.audience))
         }
+        Issuer::Est(est) => format!("est at {} ({})", est.address, est_auth(&est.auth)),
+        Issuer::StepCa(step) => format!("step-ca at {}, with the identity's token", step.address),
+        Issuer::Offline(_) => "offline, signed by people: credmint login HOST --csr FILE".to_owned(),
         Issuer::LocalCa(_) => "local-ca, an authority in the agent's memory".to_owned(),
         _ => "an issuer of a later version".to_owned(),
+    }
+}
+
+fn est_auth(auth: &EstAuth) -> &'static str {
+    match auth {
+        EstAuth::Bearer => "with the identity's token",
+        EstAuth::Basic { .. } => "with a password",
+        EstAuth::Cert { .. } => "with a client certificate",
+        _ => "with something of a later version",
     }
 }
 

@@ -168,6 +168,31 @@ pub enum GrantError {
     /// The authority in memory did not sign.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
+    /// An authority said no.
+    #[error("{who} refused {what} with status {status}{}", in_brackets(reason))]
+    Denied {
+        /// Host and port.
+        who: String,
+        /// What was asked for.
+        what: &'static str,
+        /// HTTP status.
+        status: u16,
+        /// A cut of the server's words, fit to be shown.
+        reason: String,
+        /// What to do next.
+        hint: &'static str,
+    },
+    /// An authority has the request, and somebody has to approve it.
+    #[error("{who} has the certification request, and somebody has to approve it there{}", retry_after.map_or(String::new(), |after| format!("; it wants to be asked again in {} s", after.as_secs())))]
+    AwaitingApproval {
+        /// Host and port.
+        who: String,
+        /// When to come back.
+        retry_after: Option<Duration>,
+    },
+    /// People sign, and nobody can be asked for it.
+    #[error("its certificates are signed by people, and there is none yet")]
+    Offline,
     /// The agent is ending.
     #[error("the agent is ending")]
     Interrupted,
@@ -188,7 +213,7 @@ impl GrantError {
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Throttled { retry_after, .. } => *retry_after,
+            Self::Throttled { retry_after, .. } | Self::AwaitingApproval { retry_after, .. } => *retry_after,
             Self::TokenEndpoint(error) => error.retry_after(),
             Self::Identity(error) => error.retry_after(),
             _ => None,
@@ -233,6 +258,10 @@ impl GrantError {
 
     fn own_hint(&self) -> Option<&'static str> {
         Some(match self {
+            Self::Denied { hint, .. } => hint,
+            Self::AwaitingApproval { .. } => {
+                "have it approved, then run the command again: the agent keeps the key and asks with the same request"
+            }
             Self::Nobody => "credmint explain HOST shows which identities were asked",
             Self::Expired { .. } => "get a new token, and check this machine's clock",
             Self::WrongAudience { .. } => {

@@ -2,6 +2,7 @@
 //! Issuer, subject token and the world around come in, a credential with notes and lease goes out.
 //! Refuses an expired subject token before anything is sent anywhere.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use credmint_client_identity::ClientIdentity;
@@ -12,8 +13,9 @@ use credmint_vocabulary::{Deadline, Expiry, Secret, Timestamp};
 
 use crate::error::GrantError;
 use crate::local_ca::Authorities;
+use crate::pending::PendingRequests;
 use crate::vault::Lease;
-use crate::{local_ca, oidc, token_exchange, vault_pki, vault_secret, vault_token};
+use crate::{est, local_ca, oidc, step_ca, token_exchange, vault_pki, vault_secret, vault_token};
 
 /// Holds what an issuer needs around it.
 #[derive(Clone, Copy)]
@@ -24,10 +26,23 @@ pub struct World<'a> {
     pub caller: &'a Caller,
     /// The authorities of `local-ca`.
     pub authorities: &'a Authorities,
+    /// What there is of earlier times.
+    pub before: Before<'a>,
     /// The wall clock's time.
     pub now: Timestamp,
     /// When an answer is of no use any more.
     pub deadline: Deadline,
+}
+
+/// Holds what the agent still has of earlier times for the same entry.
+#[derive(Clone, Copy)]
+pub struct Before<'a> {
+    /// Requests that were sent and are not answered yet.
+    pub requests: &'a PendingRequests,
+    /// Name of the entry among them.
+    pub entry: [u8; 32],
+    /// The certificate that is to be replaced; it is alive.
+    pub present: Option<&'a Arc<ClientIdentity>>,
 }
 
 /// Holds what an issuer granted.
@@ -81,7 +96,12 @@ pub async fn grant(
     subject: Option<&SubjectToken>,
     world: &World<'_>,
 ) -> Result<Grant, GrantError> {
-    refuse_expired(subject, world.now)?;
+    match issuer {
+        // A certificate that is alive renews itself, whatever became of the token that it was got with.
+        Issuer::Est(est) => return est::grant(est, subject, world).await,
+        Issuer::StepCa(step) => return step_ca::grant(step, subject, world).await,
+        _ => refuse_expired(subject, world.now)?,
+    }
     match issuer {
         Issuer::VaultPki(pki) => vault_pki::grant(pki, subject, world).await,
         Issuer::VaultToken(token) => vault_token::grant(token, subject, world).await,
@@ -89,6 +109,7 @@ pub async fn grant(
         Issuer::Oidc(oidc) => oidc::grant(oidc, subject, world),
         Issuer::TokenExchange(exchange) => token_exchange::grant(exchange, subject, world).await,
         Issuer::LocalCa(authority) => local_ca::grant(issuer_name, authority, subject, world).await,
+        Issuer::Offline(_) => Err(GrantError::Offline),
         _ => Err(GrantError::Settings("an issuer of a kind that this version does not know".to_owned())),
     }
 }
@@ -96,7 +117,8 @@ pub async fn grant(
 /// How far our clock may be ahead of an issuer's before we refuse a token that it would still take.
 const LEEWAY: Duration = Duration::from_secs(120);
 
-fn refuse_expired(subject: Option<&SubjectToken>, now: Timestamp) -> Result<(), GrantError> {
+/// Refuses a subject token that is over, before it is sent anywhere.
+pub(crate) fn refuse_expired(subject: Option<&SubjectToken>, now: Timestamp) -> Result<(), GrantError> {
     let ended = subject.and_then(|subject| subject.claims.as_ref()?.exp());
     match ended {
         Some(ended) if ended.plus(LEEWAY) <= now => {

@@ -3,11 +3,17 @@
 //! Keeps nothing but the authorities of `local-ca`; dials out through `https` alone; shows no body of any answer.
 
 mod anchor;
+mod authority;
 mod describe;
 mod error;
+mod est;
 mod grant;
 mod local_ca;
+mod offline;
 mod oidc;
+mod pending;
+mod prepared;
+mod step_ca;
 mod template;
 mod token_exchange;
 mod vault;
@@ -19,7 +25,9 @@ mod wiped;
 pub use anchor::anchor;
 pub use describe::describe;
 pub use error::GrantError;
-pub use grant::{BearerToken, Grant, Granted, World, grant};
+pub use grant::{BearerToken, Before, Grant, Granted, World, grant};
 pub use local_ca::Authorities;
+pub use offline::{complete, request};
+pub use pending::{PendingRequests, Waiting};
 pub use template::TemplateError;
 pub use vault::{Lease, VaultRefusal, revoke};

@@ -155,7 +155,8 @@ fn ends_with_the_login(signed: &Signed, login_ends: Option<Expiry>) -> Option<St
 /// Seconds that two clocks may differ before it is worth telling.
 const TOLERATED: u64 = 5;
 
-fn clock_note(ahead: Option<i64>, who: &str) -> Option<String> {
+/// Tells a difference of the clocks, if it is worth telling.
+pub(crate) fn clock_note(ahead: Option<i64>, who: &str) -> Option<String> {
     let ahead = ahead.filter(|ahead| ahead.unsigned_abs() > TOLERATED)?;
     let direction = if ahead > 0 { "ahead of" } else { "behind" };
     Some(format!("this machine's clock is {} s {direction} {who}", ahead.unsigned_abs()))

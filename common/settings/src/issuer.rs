@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use credmint_client_identity::KeyAlgorithm;
 
+use crate::enrolment::{Est, EstAuth, Offline, StepCa};
 use crate::identity::ClientAuthentication;
 use crate::source::Source;
 use crate::text::template::{TemplatePart, template_parts};
@@ -27,26 +28,36 @@ pub enum Issuer {
     VaultSecret(Box<VaultSecret>),
     /// `kind = "local-ca"`: an authority in the agent's memory, for trying things out.
     LocalCa(LocalCa),
+    /// `kind = "est"`: RFC 7030.
+    Est(Box<Est>),
+    /// `kind = "step-ca"`.
+    StepCa(Box<StepCa>),
+    /// `kind = "offline"`: people sign.
+    Offline(Box<Offline>),
 }
 
 impl Issuer {
     /// Tells whether the credential is a certificate; otherwise it is a token.
     #[must_use]
     pub const fn grants_certificate(&self) -> bool {
-        matches!(self, Self::VaultPki(_) | Self::LocalCa(_))
+        matches!(self, Self::VaultPki(_) | Self::LocalCa(_) | Self::Est(_) | Self::StepCa(_) | Self::Offline(_))
     }
 
     /// Tells whether nothing can be granted without an identity: its token is sent, or its claims are templated.
     #[must_use]
     pub fn asks_who(&self) -> bool {
         match self {
-            Self::Oidc(_) | Self::TokenExchange(_) => true,
+            Self::Oidc(_) | Self::TokenExchange(_) | Self::StepCa(_) => true,
             Self::VaultPki(pki) => {
                 pki.login.auth.sends_identity() || pki.templates().any(|template| has_claims(template))
             }
             Self::VaultToken(token) => token.login.auth.sends_identity(),
             Self::VaultSecret(secret) => secret.login.auth.sends_identity(),
             Self::LocalCa(ca) => std::iter::once(&ca.common_name).chain(&ca.uris).any(|template| has_claims(template)),
+            Self::Est(est) => {
+                est.auth == EstAuth::Bearer || est.wanted.templates().any(|template| has_claims(template))
+            }
+            Self::Offline(offline) => offline.wanted.templates().any(|template| has_claims(template)),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Reads no file and no environment itself. Reference: `protocol-spec/settings.md`.
 
 mod arguments;
+mod enrolment;
 mod environment;
 mod error;
 mod host;
@@ -16,6 +17,7 @@ mod toml_text;
 mod tree;
 
 pub use arguments::from_args;
+pub use enrolment::{Est, EstAuth, Offline, StepCa, Wanted};
 pub use environment::{ENVIRONMENT, EnvironmentName};
 pub use error::SettingsError;
 pub use host::{AgentSettings, Bridge, Deliver, Host};

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use credmint_https::Https;
-use credmint_issuers::{Authorities, Lease};
+use credmint_issuers::{Authorities, Lease, PendingRequests};
 use credmint_local_machine::clock;
 use credmint_settings::Settings;
 use credmint_vocabulary::Timestamp;
@@ -31,6 +31,8 @@ pub(crate) struct Agent {
     pub(crate) https: Https,
     /// Authorities of `local-ca` issuers.
     pub(crate) authorities: Authorities,
+    /// Certification requests that are not answered yet.
+    pub(crate) requests: PendingRequests,
     /// The loopback bridge; `None` for `--once`, where nothing outlives the request.
     pub(crate) bridge: Option<Bridge>,
     /// What the hardening came to, in words.
@@ -61,6 +63,7 @@ impl Agent {
             sessions: Sessions::default(),
             https: Https::new(concat!("credmint/", env!("CARGO_PKG_VERSION"))),
             authorities: Authorities::default(),
+            requests: PendingRequests::default(),
             bridge: (!once).then(Bridge::default),
             hardening,
             started: now,

@@ -4,11 +4,13 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use credmint_client_identity::ClientIdentity;
 use credmint_identities::SubjectToken;
-use credmint_issuers::World;
+use credmint_issuers::{Before, World};
 use credmint_local_machine::clock;
 use credmint_settings::Identity;
 use credmint_vocabulary::{Deadline, Failure};
@@ -16,7 +18,7 @@ use tokio::sync::watch;
 use tokio::time::timeout_at;
 
 use crate::agent::Agent;
-use crate::entries::{Entry, Landing, Outcome};
+use crate::entries::{Entry, Held, Landing, Outcome};
 use crate::recipe::{Recipe, session_of};
 use crate::sessions::{SessionKey, SignIn};
 use crate::{failure, sessions};
@@ -102,7 +104,10 @@ async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Res
     let route = recipe.route().ok_or_else(|| short(failure::no_route(&recipe.hostname)))?;
     let subject = choose(agent, recipe, deadline).await?;
     let (now, began) = (clock::now(), Instant::now());
-    let world = World { https: &agent.https, caller: &recipe.caller, authorities: &agent.authorities, now, deadline };
+    let present = present(agent, recipe);
+    let before = Before { requests: &agent.requests, entry: recipe.key.digest(), present: present.as_ref() };
+    let (https, authorities) = (&agent.https, &agent.authorities);
+    let world = World { https, caller: &recipe.caller, authorities, before, now, deadline };
     let token = subject.as_ref().map(|chosen| &chosen.token);
     let grant = credmint_issuers::grant(route.issuer_name, route.issuer, token, &world)
         .await
@@ -121,6 +126,15 @@ async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Res
         tried: Cell::default(),
         upstream: None.into(),
     })
+}
+
+/// Finds the certificate that the new one is to replace, as long as it is accepted.
+fn present(agent: &Agent, recipe: &Recipe) -> Option<Arc<ClientIdentity>> {
+    let entry = agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now()))?;
+    match &entry.held {
+        Held::Identity(identity) => Some(Arc::clone(identity)),
+        Held::Token(_) => None,
+    }
 }
 
 /// The identity that had an answer.

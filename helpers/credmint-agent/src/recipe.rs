@@ -16,6 +16,13 @@ use crate::sessions::{SessionKey, Sessions, SignIn};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct EntryKey([u8; 32]);
 
+impl EntryKey {
+    /// Gives the digest itself, as a name among the pending requests.
+    pub(crate) const fn digest(self) -> [u8; 32] {
+        self.0
+    }
+}
+
 /// Tells how an entry is made.
 pub(crate) struct Recipe {
     /// Host of the route.

@@ -36,6 +36,17 @@ impl Authority {
         Self { certificate, issuer: Issuer::new(params, key) }
     }
 
+    /// Makes an authority that this one signs: an intermediate one.
+    pub fn subordinate(&self, name: &str) -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate").pem();
+        Self { certificate, issuer: Issuer::new(params, key) }
+    }
+
     /// Gives its certificate in PEM form.
     pub fn certificate(&self) -> &str {
         &self.certificate

@@ -169,13 +169,18 @@ async fn given(source: &Source, world: &World<'_>) -> Result<Session, GrantError
     Ok(Session { token, expires: None, ours: false, notes: Vec::new() })
 }
 
-async fn read(source: &Source, what: &'static str, world: &World<'_>) -> Result<Secret<String>, GrantError> {
+/// Reads a source that has to have something.
+pub(crate) async fn read(source: &Source, what: &'static str, world: &World<'_>) -> Result<Secret<String>, GrantError> {
     let found = read_source(source, world.caller, world.deadline).await?;
     found.ok_or_else(|| GrantError::SourceAbsent { what, place: source_name(source) })
 }
 
-/// Puts the client identity of `cert` together from its two sources.
-async fn client_identity(certificate: &Source, key: &Source, world: &World<'_>) -> Result<ClientIdentity, GrantError> {
+/// Puts a client identity together from its two sources.
+pub(crate) async fn client_identity(
+    certificate: &Source,
+    key: &Source,
+    world: &World<'_>,
+) -> Result<ClientIdentity, GrantError> {
     let path = read(certificate, "the client certificate", world).await?;
     let key = PrivateKey::from_pkcs8_pem(&read(key, "the client's private key", world).await?)?;
     let (first, rest) = split_path(path.expose());

@@ -31,7 +31,7 @@ mod transport;
 pub(crate) use answer::{Envelope, Reply, told};
 pub(crate) use lease::give_back;
 pub use lease::{Lease, revoke};
-pub(crate) use login::{life, log_in};
+pub(crate) use login::{client_identity, life, log_in, read as read_needed};
 pub use refusal::VaultRefusal;
 pub(crate) use server::{check_path, check_role};
 pub(crate) use transport::{Call, Line};

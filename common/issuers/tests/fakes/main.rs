@@ -4,9 +4,11 @@
 //! key, has the right clock and repeats no secret in its errors. What it can do is told in `tests/stories`.
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 
+mod est;
 mod exchange;
 mod fake;
 mod pki;
+mod step_ca;
 mod vault_answers;
 mod vault_defaults;
 mod world;

@@ -1,12 +1,14 @@
 //! What the tests of this folder share: settings, subject tokens, and one way to ask an issuer.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use credmint_client_identity::ClientIdentity;
 use credmint_https::Https;
 use credmint_identities::{Caller, SubjectToken};
-use credmint_issuers::{Authorities, Grant, GrantError, World, grant};
+use credmint_issuers::{Authorities, Before, Grant, GrantError, PendingRequests, World, grant};
 use credmint_settings::{Issuer, Peer, Source, VaultAuth, VaultLogin, VaultToken};
 use credmint_vocabulary::{Deadline, Secret, Timestamp};
 
@@ -52,8 +54,19 @@ pub(crate) fn caller(vault: &str) -> Caller {
 }
 
 pub(crate) async fn ask(issuer: &Issuer, subject: Option<&SubjectToken>, caller: &Caller) -> Result<Grant, GrantError> {
+    ask_again(issuer, subject, caller, (&PendingRequests::default(), None)).await
+}
+
+/// Asks with what there is of earlier times: requests that wait, and the present certificate.
+pub(crate) async fn ask_again(
+    issuer: &Issuer,
+    subject: Option<&SubjectToken>,
+    caller: &Caller,
+    (requests, present): (&PendingRequests, Option<&Arc<ClientIdentity>>),
+) -> Result<Grant, GrantError> {
     let (https, authorities) = (Https::new("test"), Authorities::default());
-    let world = World { https: &https, caller, authorities: &authorities, now: now(), deadline: soon() };
+    let before = Before { requests, entry: [0; 32], present };
+    let world = World { https: &https, caller, authorities: &authorities, before, now: now(), deadline: soon() };
     grant("issuer", issuer, subject, &world).await
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::error::SettingsError;
 use crate::issuer::{Issuer, LocalCa, OidcToken, TokenExchange, VaultPki, VaultSecret, VaultToken};
 use crate::reader::client::{CLIENT, PEER, SERVER, authentication, authorization_server, peer};
+use crate::reader::enrolment::{EST, STEP_CA, WANTED, est, offline, step_ca};
 use crate::reader::fields::Fields;
 use crate::reader::item::Item;
 use crate::reader::shape::{Key, Kind, may, must};
@@ -20,6 +21,9 @@ pub(crate) const KINDS: &[Kind<Issuer>] = &[
     Kind { word: "vault-token", keys: &[LOGIN, PEER], read: vault_token },
     Kind { word: "vault-secret", keys: &[LOGIN, &[must("path"), may("field")], PEER], read: vault_secret },
     Kind { word: "local-ca", keys: &[&[may("key"), may("common_name"), may("uris"), may("ttl")]], read: local_ca },
+    Kind { word: "est", keys: &[EST, WANTED, PEER], read: est },
+    Kind { word: "step-ca", keys: &[STEP_CA, WANTED, PEER], read: step_ca },
+    Kind { word: "offline", keys: &[WANTED], read: offline },
 ];
 
 const PKI: &[Key] = &[

@@ -3,6 +3,7 @@
 //! Reads no file and no environment.
 
 mod client;
+mod enrolment;
 mod fields;
 mod host;
 mod identity;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::arguments::words::{Program, Word};
 use crate::environment::ENVIRONMENT;
 use crate::reader::shape::{Key, Keys, Kind, may, must};
-use crate::reader::{client, host, identity, issuer, source, vault};
+use crate::reader::{client, enrolment, host, identity, issuer, source, vault};
 
 const PAGE: &str = include_str!("../../../../protocol-spec/settings.md");
 
@@ -60,7 +60,7 @@ fn kinds<T>(label: &str, kinds: &[Kind<T>]) -> Vec<(String, Keys)> {
 fn tables() -> Vec<(String, Keys)> {
     const KIND: Keys = &[&[must("kind")]];
     const METHOD: Keys = &[&[must("method")]];
-    let fixed: [(&str, Keys); 11] = [
+    let fixed: [(&str, Keys); 13] = [
         ("Sources", source::KEYS),
         ("Hosts", host::HOST),
         ("Bridge", host::BRIDGE),
@@ -69,14 +69,17 @@ fn tables() -> Vec<(String, Keys)> {
         ("Authorization server keys", &[client::SERVER]),
         ("Client keys", &[client::CLIENT]),
         ("Login keys", &[vault::LOGIN]),
+        ("Certificate keys", &[enrolment::WANTED]),
         ("Identities", KIND),
         ("Issuers", KIND),
         ("Auth methods", METHOD),
+        ("EST methods", METHOD),
     ];
     let mut all: Vec<_> = fixed.into_iter().map(|(heading, keys)| (heading.to_owned(), keys)).collect();
     all.extend(kinds("Identity", identity::KINDS));
     all.extend(kinds("Issuer", issuer::KINDS));
     all.extend(kinds("Auth method", vault::METHODS));
+    all.extend(kinds("EST method", enrolment::EST_METHODS).into_iter().filter(|(_, keys)| !keys.is_empty()));
     all
 }
 
@@ -92,7 +95,7 @@ fn the_page_has_every_key_and_no_other() {
 fn the_page_has_no_table_of_keys_that_the_code_does_not_know() {
     let known: BTreeSet<_> = tables().into_iter().map(|(heading, _)| heading).collect();
     let of_keys = |heading: &&String| {
-        heading.starts_with("Identity ") || heading.starts_with("Issuer ") || heading.starts_with("Auth method ")
+        ["Identity ", "Issuer ", "Auth method ", "EST method "].iter().any(|start| heading.starts_with(start))
     };
     let sections = sections();
     let stray: Vec<_> = sections.keys().filter(of_keys).filter(|heading| !known.contains(*heading)).collect();
@@ -168,7 +171,7 @@ fn every_kind_has_an_example_with_all_of_its_own_keys() {
     for (heading, keys) in tables().into_iter().filter(|(heading, _)| heading.contains('`')) {
         let block = blocks.iter().find(|block| block.starts_with(&heading)).unwrap_or_else(|| panic!("{heading}"));
         let example = block.split("```toml\n").nth(1).unwrap_or_else(|| panic!("{heading} has no example"));
-        let shared = [client::PEER, client::SERVER, client::CLIENT, vault::LOGIN];
+        let shared = [client::PEER, client::SERVER, client::CLIENT, vault::LOGIN, enrolment::WANTED];
         let own =
             keys.iter().filter(|group| shared.iter().all(|s| s[0].name != group[0].name || s.len() != group.len()));
         for key in own.flat_map(|group| group.iter()) {

@@ -1,0 +1,119 @@
+//! Certification requests that wait for people: their keys stay here until the answer comes.
+//! A prepared request comes in under the name of its entry, the same goes out whenever it is asked for again.
+//! Memory only: when the agent ends, the keys are gone and the requests are worth nothing.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use credmint_vocabulary::Timestamp;
+
+use crate::prepared::Prepared;
+
+/// Keeps requests by the name of the entry that they are for.
+#[derive(Default)]
+pub struct PendingRequests(Mutex<BTreeMap<[u8; 32], Pending>>);
+
+/// Holds one of them.
+pub(crate) struct Pending {
+    pub(crate) prepared: Prepared,
+    /// When it was made.
+    pub(crate) since: Timestamp,
+    /// Before this the authority does not want to be asked again.
+    pub(crate) not_before: Option<Timestamp>,
+    /// Whether it goes on at the door for renewals.
+    pub(crate) renews: bool,
+    /// Until when it is kept at all.
+    pub(crate) until: Option<Timestamp>,
+    /// Whose it is: it goes when they sign out.
+    pub(crate) owner: Option<[u8; 32]>,
+}
+
+/// Tells about a request without showing its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The certification request in PEM; public.
+    pub request_pem: String,
+    /// When it was made.
+    pub since: Timestamp,
+    /// Whether the authority has it and is asked again by us; else people carry it.
+    pub is_sent: bool,
+}
+
+/// How long a request is kept that an authority let wait.
+const LIFE_OF_THE_SENT: Duration = Duration::from_secs(7 * 24 * 3600);
+
+impl Pending {
+    /// Holds a request that an authority is about to get.
+    pub(crate) fn sent(prepared: Prepared, renews: bool, now: Timestamp) -> Self {
+        let until = Some(now.plus(LIFE_OF_THE_SENT));
+        Self { prepared, since: now, not_before: None, renews, until, owner: None }
+    }
+
+    /// Holds a request that people carry.
+    pub(crate) fn carried(prepared: Prepared, now: Timestamp) -> Self {
+        Self { prepared, since: now, not_before: None, renews: false, until: None, owner: None }
+    }
+
+    fn lives(&self, now: Timestamp) -> bool {
+        self.until.is_none_or(|until| now < until)
+    }
+}
+
+impl PendingRequests {
+    /// Tells about the request of an entry.
+    #[must_use]
+    pub fn waiting(&self, entry: [u8; 32]) -> Option<Waiting> {
+        let all = self.all();
+        let pending = all.get(&entry)?;
+        let request_pem = pending.prepared.request.pem().to_owned();
+        Some(Waiting { request_pem, since: pending.since, is_sent: pending.until.is_some() })
+    }
+
+    /// Tells whether there is none that is still waited for.
+    #[must_use]
+    pub fn is_empty(&self, now: Timestamp) -> bool {
+        !self.all().values().any(|pending| pending.lives(now))
+    }
+
+    /// Says whose a request is.
+    pub fn owned(&self, entry: [u8; 32], owner: [u8; 32]) {
+        self.all().entry(entry).and_modify(|pending| pending.owner = Some(owner));
+    }
+
+    /// Wipes the key of a request; tells whether there was one.
+    pub fn drop_request(&self, entry: [u8; 32]) -> bool {
+        self.all().remove(&entry).is_some()
+    }
+
+    /// Wipes the keys of somebody's requests.
+    pub fn drop_of(&self, owner: [u8; 32]) {
+        self.all().retain(|_, pending| pending.owner != Some(owner));
+    }
+
+    /// Wipes all keys.
+    pub fn clear(&self) {
+        self.all().clear();
+    }
+
+    pub(crate) fn take(&self, entry: [u8; 32], now: Timestamp) -> Option<Pending> {
+        let mut all = self.all();
+        all.retain(|_, pending| pending.lives(now));
+        all.remove(&entry)
+    }
+
+    pub(crate) fn keep(&self, entry: [u8; 32], pending: Pending) {
+        self.all().insert(entry, pending);
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<[u8; 32], Pending>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for PendingRequests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PendingRequests({})", self.all().len())
+    }
+}

@@ -47,6 +47,8 @@ pub enum Ask {
     Anchor(Got),
     /// The certificate that a host would get, without its key.
     Certificate(CertificateWanted),
+    /// The bridge listens for a host, for what comes without a request of a helper before it: `terraform login`.
+    Listen(Got),
     /// How the agent is, and the entries of the caller: those whose identity it can name.
     Status {
         /// Settings file that the caller's environment names; none means the usual place.
@@ -71,7 +73,12 @@ impl Ask {
     /// Fills in what the asking process knows last: its settings, unless it chose some, and the time that remains.
     pub fn fill_in(&mut self, named: Option<String>, usual: Option<String>, remaining_ms: u64) {
         let (settings, usual_settings) = match self {
-            Self::Get(got) | Self::Store { got, .. } | Self::Forget(got) | Self::Explain(got) | Self::Anchor(got) => {
+            Self::Get(got)
+            | Self::Store { got, .. }
+            | Self::Forget(got)
+            | Self::Explain(got)
+            | Self::Anchor(got)
+            | Self::Listen(got) => {
                 got.deadline_ms = remaining_ms;
                 (&mut got.settings, &mut got.usual_settings)
             }

@@ -171,6 +171,7 @@ mod tests {
             upstream: None,
             peer: Peer::default(),
             minimum_life: None,
+            store: credmint_settings::Store::default(),
         };
         let mut settings = Settings::default();
         settings.identities.insert("job".into(), Identity::Env { variable: "WORKLOAD_TOKEN".into() });

@@ -21,6 +21,21 @@ pub struct Host {
     pub peer: Peer,
     /// `minimum_life`: what is handed out lives at least this long (default 10 min, or a third of a shorter life).
     pub minimum_life: Option<Duration>,
+    /// `store`: what `terraform login` may bring (default `sign-in`).
+    pub store: Store,
+}
+
+/// What is kept of what `terraform login` brings for a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Store {
+    /// `sign-in`: what the agent's own sign-in came to; a token of anybody else is refused.
+    #[default]
+    SignIn,
+    /// `memory`: any token, in the agent's memory.
+    Memory,
+    /// `refuse`: nothing.
+    Refuse,
 }
 
 /// How a credential reaches Terraform.

@@ -58,6 +58,12 @@ impl Settings {
 }
 
 impl<'a> Route<'a> {
+    /// Finds the person who signs in for the host: the first of its identities that is one.
+    #[must_use]
+    pub fn person(&self) -> Option<(&'a str, &'a Identity)> {
+        self.identities().find(|(_, identity)| matches!(identity, Identity::Oidc(_)))
+    }
+
     /// Lists the identities in the order in which they are asked.
     pub fn identities(&self) -> impl Iterator<Item = (&'a str, &'a Identity)> + use<'a> {
         let settings = self.settings;

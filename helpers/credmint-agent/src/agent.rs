@@ -18,6 +18,8 @@ use crate::entries::{Entries, Entry};
 use crate::material::SettingsCache;
 use crate::recipe::EntryKey;
 use crate::sessions::{Session, SessionKey, Sessions};
+use crate::stored::Stored;
+use crate::terraform_login::TerraformLogin;
 
 /// Holds everything that lives as long as the process.
 pub(crate) struct Agent {
@@ -27,6 +29,10 @@ pub(crate) struct Agent {
     pub(crate) entries: Entries,
     /// Who is signed in.
     pub(crate) sessions: Sessions,
+    /// What `terraform login` brought.
+    pub(crate) stored: Stored,
+    /// Who is signing in by `terraform login`.
+    pub(crate) terraform_login: TerraformLogin,
     /// The way out.
     pub(crate) https: Https,
     /// Authorities of `local-ca` issuers.
@@ -61,6 +67,8 @@ impl Agent {
             settings: SettingsCache::default(),
             entries: Entries::default(),
             sessions: Sessions::default(),
+            stored: Stored::default(),
+            terraform_login: TerraformLogin::default(),
             https: Https::new(concat!("credmint/", env!("CARGO_PKG_VERSION"))),
             authorities: Authorities::default(),
             requests: PendingRequests::default(),
@@ -82,12 +90,15 @@ impl Agent {
         self.stays_until.set(self.stays_until.get().max(until));
     }
 
-    /// Tells whether nobody needs it any more: no conversation is under way, nobody is signed in for the day, and the time of
-    /// the last request is over.
+    /// Tells whether nobody needs it any more: no conversation is under way, nobody is signed in for the day, nothing is stored
+    /// that only we have, and the time of the last request is over.
     pub(crate) fn is_idle(&self, now: Timestamp) -> bool {
         let first = || self.started.plus(credmint_settings::AgentSettings::default().idle_exit);
         let nobody = || !self.sessions.all().iter().any(|session| session.is_in_use(now));
-        Rc::strong_count(&self.busy) == 1 && nobody() && now >= self.stays_until.get().unwrap_or_else(first)
+        Rc::strong_count(&self.busy) == 1
+            && self.stored.is_empty()
+            && nobody()
+            && now >= self.stays_until.get().unwrap_or_else(first)
     }
 
     /// Keeps an entry, and puts away the one that it replaces.

@@ -24,6 +24,8 @@ mod self_check;
 mod server;
 mod sessions;
 mod status;
+mod stored;
+mod terraform_login;
 
 use std::alloc::System;
 use std::process::ExitCode;

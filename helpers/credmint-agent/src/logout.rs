@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{Logout, Reply};
 use credmint_local_machine::clock;
-use credmint_settings::Settings;
+use credmint_settings::{Route, Settings};
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
 
 use crate::agent::Agent;
@@ -48,6 +48,29 @@ pub(crate) async fn logout(agent: &Rc<Agent>, asked: &Logout) -> Result<Reply, F
         account.done.push("nobody was signed in".to_owned());
     }
     Ok(Reply::LoggedOut { done: account.done, failed: account.failed })
+}
+
+/// Signs out the people of a host's route; gives what could not be ended, in words.
+pub(crate) async fn people_of(agent: &Rc<Agent>, route: &Route<'_>) -> Vec<String> {
+    let keys = route.identities().filter_map(|(name, identity)| session_of(name, identity));
+    let sessions: Vec<_> = keys.filter_map(|key| agent.sessions.get(key)).collect();
+    let mut failed = Vec::new();
+    for session in sessions {
+        failed.extend(sign_out(agent, &session).await);
+    }
+    failed
+}
+
+/// Signs out of one session; gives what could not be ended, in words.
+pub(crate) async fn sign_out(agent: &Rc<Agent>, session: &Session) -> Vec<String> {
+    let mut account = Account::default();
+    end(agent, session, Deadline::after(Instant::now(), WHOLE_LOGOUT), &mut account).await;
+    account.failed
+}
+
+/// Revokes a sign-in that nobody kept, as far as the issuer lets us.
+pub(crate) async fn drop_unclaimed(agent: &Agent, session: &Session) {
+    let _ = revoked(agent, session, Deadline::after(Instant::now(), WHOLE_LOGOUT)).await;
 }
 
 /// Finds the session of a name: as the caller's settings have it, or any of that name when they say nothing of it.

@@ -47,6 +47,11 @@ impl Recipe {
         Some(Self { hostname, settings, caller, sign_ins, key })
     }
 
+    /// Gives the key of a token that is stored for this route and caller, whoever signs in or out meanwhile.
+    pub(crate) fn stored_key(&self) -> EntryKey {
+        self.route().map_or(self.key, |route| key_of(&self.hostname, &route, &self.caller, &[]))
+    }
+
     /// Gives the route, which was there when the recipe was made.
     pub(crate) fn route(&self) -> Option<Route<'_>> {
         self.settings.route(&self.hostname)

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{Ask, Got, Need, Reply, Request, Supply, VERSION};
+use credmint_agent_protocol::{Ask, Credential, Got, Need, Reply, Request, Supply, VERSION};
 use credmint_identities::Caller;
 use credmint_settings::{CallerReads, Settings};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
@@ -13,8 +13,9 @@ use tokio::time::timeout;
 
 use crate::agent::Agent;
 use crate::connection::{ConnectionError, Stream, receive_soon, send};
-use crate::recipe::Recipe;
-use crate::{answers, certificate, explain, get, login, logout, status};
+use crate::recipe::{EntryKey, Recipe};
+use crate::sessions::Sessions;
+use crate::{answers, certificate, explain, get, login, logout, status, terraform_login};
 
 /// Serves the one request of a connection.
 pub(crate) async fn serve(agent: &Rc<Agent>, stream: &mut dyn Stream) -> Result<(), ConnectionError> {
@@ -56,7 +57,8 @@ impl From<ConnectionError> for Ended {
 async fn dispatch(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Result<Reply, Ended> {
     match ask {
         Ask::Get(got) => credential(agent, stream, &got).await,
-        Ask::Store { got, .. } => Err(nothing_is_stored(agent, &got)?.into()),
+        Ask::Store { got, object } => terraform_login::store(agent, stream, &got, &object).await,
+        Ask::Listen(got) => Ok(listen(agent, &got).await?),
         Ask::Forget(got) => forget(agent, stream, &got).await,
         Ask::Explain(got) => {
             let (hostname, settings) = place(agent, &got)?;
@@ -84,7 +86,11 @@ async fn dispatch(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Resul
 async fn credential(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result<Reply, Ended> {
     let deadline = deadline_of(got);
     let Some(recipe) = recipe_of(agent, stream, got).await? else { return Ok(Reply::None) };
+    if let Some(token) = agent.stored.get(recipe.stored_key()) {
+        return Ok(Reply::Credential(Credential { token: Some(token.into()), ..Credential::default() }));
+    }
     let recipe = Rc::new(recipe);
+    agent.terraform_login.note(got);
     answers::prepare(agent, &recipe).await?;
     let entry = get::entry_of(agent, &recipe, deadline).await?;
     let credential = answers::deliver(agent, &recipe, &entry);
@@ -96,25 +102,40 @@ async fn credential(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Re
 }
 
 async fn forget(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result<Reply, Ended> {
-    if let Some(recipe) = recipe_of(agent, stream, got).await? {
-        if let Some(bridge) = &agent.bridge {
-            bridge.close(&recipe);
-        }
-        agent.forget(recipe.key);
+    let Some(recipe) = recipe_of(agent, stream, got).await? else { return Ok(Reply::Done) };
+    if let Some(bridge) = &agent.bridge {
+        bridge.close(&recipe);
     }
+    agent.forget(recipe.key);
+    agent.stored.forget(recipe.stored_key());
+    let Some(route) = recipe.route() else { return Ok(Reply::Done) };
+    // What is left signed in would get the next credential without a word: that is no logout.
+    match logout::people_of(agent, &route).await {
+        failed if failed.is_empty() => Ok(Reply::Done),
+        failed => Err(Failure::new(FailureKind::Unreachable, failed.join("; ")).hint(AT_THE_ISSUER).into()),
+    }
+}
+
+/// Has the bridge listen before any helper asks for a credential: `terraform login` does without.
+async fn listen(agent: &Rc<Agent>, got: &Got) -> Result<Reply, Failure> {
+    let (hostname, settings) = place(agent, got)?;
+    let Some(recipe) = Recipe::new(hostname, settings, Caller::default(), &agent.sessions) else {
+        return Ok(Reply::None);
+    };
+    agent.terraform_login.note(got);
+    answers::prepare(agent, &recipe).await?;
     Ok(Reply::Done)
 }
 
-fn nothing_is_stored(agent: &Agent, got: &Got) -> Result<Failure, Failure> {
-    let (hostname, settings) = place(agent, got)?;
-    let (what, hint) = match settings.route(&hostname) {
-        Some(route) => (
-            format!("nothing is stored for {hostname}: its credentials come from issuer {}", route.issuer_name),
-            format!("credmint explain {hostname}"),
-        ),
-        None => (format!("nothing is stored for {hostname}: no route names it"), format!("credmint setup {hostname}")),
-    };
-    Ok(Failure::new(FailureKind::Refused, what).hint(hint))
+/// Gives the key under which a token is stored for this caller.
+pub(crate) async fn stored_key(
+    stream: &mut dyn Stream,
+    hostname: &Hostname,
+    settings: &Rc<Settings>,
+) -> Result<Option<EntryKey>, Ended> {
+    let caller = caller_of(stream, reads_of(settings, hostname)).await?;
+    let recipe = Recipe::new(hostname.clone(), Rc::clone(settings), caller, &Sessions::default());
+    Ok(recipe.map(|recipe| recipe.stored_key()))
 }
 
 /// Finds the host and the settings that a request is about.
@@ -188,6 +209,7 @@ fn other_version(version: u32) -> Failure {
 /// What helps when two versions meet.
 pub(crate) const RESTART: &str =
     "credmint agent stop, then run the command again: it starts the agent of its own version";
+const AT_THE_ISSUER: &str = "end the session at the issuer, on its own pages";
 /// How long an agent stays that keeps nothing: the other helpers of one `init` need not start their own.
 const ONE_MORE_MOMENT: Duration = Duration::from_secs(1);
 /// How long a caller may take to say what it wants.

@@ -63,6 +63,14 @@ pub(crate) fn ask_for_certificate(wanted: CertificateWanted) -> Result<Answer, F
     answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
 }
 
+/// Has the bridge listen for a host, and starts an agent that stays if there is none.
+pub(crate) fn listen(host: &Hostname) -> Result<(), Failure> {
+    match ask_or_start(Ask::Listen(about(host)))? {
+        Answer::Done => Ok(()),
+        other => Err(unexpected(&other)),
+    }
+}
+
 /// Lets somebody sign in, and gives the agent's last word; what they have to do is given to `told`.
 pub(crate) fn sign_in(
     login: Login,

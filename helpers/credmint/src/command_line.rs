@@ -129,13 +129,28 @@ pub(crate) struct SetupArguments {
     /// Take back what an earlier run added for this host.
     #[arg(long)]
     pub(crate) remove: bool,
+    /// Leave `terraform login HOST` as it is, also where a person signs in for the host.
+    #[arg(long, conflicts_with = "remove")]
+    pub(crate) no_login: bool,
+    /// Whether it does not matter how `terraform login` is.
+    #[arg(skip)]
+    pub(crate) any_login: bool,
 }
 
 impl SetupArguments {
     /// Makes the arguments of somebody who only wants to see.
     pub(crate) fn look(host: &Hostname) -> Self {
         let host = host.as_str().to_owned();
-        Self { host, upstream: None, tool: None, yes: false, dry_run: true, remove: false }
+        Self {
+            host,
+            upstream: None,
+            tool: None,
+            yes: false,
+            dry_run: true,
+            remove: false,
+            no_login: false,
+            any_login: true,
+        }
     }
 }
 
@@ -221,6 +236,15 @@ pub(crate) struct AgentArguments {
 pub(crate) enum AgentCommand {
     /// Show how the agent is: process, version, hardening, bridge.
     Status(StatusArguments),
+    /// Start the agent, if there is none, and have its bridge listen for a host.
+    ///
+    /// `terraform login` asks no helper before it opens the browser: then the agent has to be there already. Every
+    /// `terraform init` starts it, too.
+    Start {
+        /// Host that the bridge serves.
+        #[arg(value_name = "HOST")]
+        host: String,
+    },
     /// Let the agent drop everything it keeps, and end.
     Stop,
     /// Print the trust anchor of a `local-ca` issuer, for the server that is to trust it.

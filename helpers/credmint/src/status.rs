@@ -27,6 +27,7 @@ pub(crate) fn run(arguments: &StatusArguments) -> Result<(), Failure> {
 pub(crate) fn run_agent(command: &AgentCommand) -> Result<(), Failure> {
     match command {
         AgentCommand::Status(arguments) => run_agent_status(arguments),
+        AgentCommand::Start { host } => start(host),
         AgentCommand::Stop => stop(),
         AgentCommand::Anchor { host } => anchor(host),
     }
@@ -48,6 +49,13 @@ fn run_agent_status(arguments: &StatusArguments) -> Result<(), Failure> {
     } else {
         out::text(&(about_agent(status.as_ref(), Style::of_stdout()).join("\n")));
     }
+    Ok(())
+}
+
+fn start(host: &str) -> Result<(), Failure> {
+    let host = people_host::read(host)?.hostname;
+    agent::listen(&host)?;
+    out::text(&format!("the agent is running, and its bridge listens for {host}"));
     Ok(())
 }
 

@@ -51,6 +51,26 @@ const CENSUS: &[(&str, usize, &str)] = &[
         "the word into the address that it is, the cookie into its header",
     ),
     ("helpers/credmint-agent/src/recipe.rs", 2, "what the caller supplied is digested into the entry's key"),
+    (
+        "helpers/credmint-agent/src/terraform_login/codes.rs",
+        5,
+        "codes and markers are compared in constant time; the verifier is digested; a marker is made and known by its mark",
+    ),
+    (
+        "helpers/credmint-agent/src/terraform_login/run.rs",
+        1,
+        "the one-use code into the address that Terraform waits at",
+    ),
+    (
+        "helpers/credmint-agent/src/terraform_login/store.rs",
+        2,
+        "the object of store is read, and its token checked to be one that a header can carry",
+    ),
+    (
+        "helpers/credmint-agent/src/terraform_login/token.rs",
+        1,
+        "the marker, which opens nothing, into the answer of the token endpoint",
+    ),
     ("helpers/credmint/src/demo/client.rs", 2, "the demo shows lines of what the real client printed"),
     (
         "helpers/credmint/src/demo/command.rs",

@@ -8,7 +8,7 @@ use credmint_vocabulary::{Hostname, HostnameError};
 use url::Url;
 
 use crate::error::SettingsError;
-use crate::host::{AgentSettings, Bridge, Deliver, Host};
+use crate::host::{AgentSettings, Bridge, Deliver, Host, Store};
 use crate::issuer::Issuer;
 use crate::reader::client::{PEER, peer};
 use crate::reader::fields::Fields;
@@ -19,7 +19,7 @@ use crate::text::nearest;
 use crate::tree::{Entry, Spelling, Table, Value};
 
 pub(crate) const HOST: Keys =
-    &[&[may("identity"), must("issuer"), may("deliver"), may("upstream"), may("minimum_life")], PEER];
+    &[&[may("identity"), must("issuer"), may("deliver"), may("upstream"), may("minimum_life"), may("store")], PEER];
 pub(crate) const BRIDGE: Keys = &[&[may("port")]];
 pub(crate) const AGENT: Keys = &[&[may("mode"), may("idle_exit")]];
 
@@ -36,10 +36,12 @@ pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsErro
         };
         return Err(fields.missing("identity").with_hint(hint));
     }
+    let deliver = deliver(&fields, issuer)?;
     Ok(Host {
         identities,
         issuer: name,
-        deliver: deliver(&fields, issuer)?,
+        deliver,
+        store: store(&fields, deliver)?,
         upstream: fields.optional("upstream", Item::server)?,
         peer: peer(&fields)?,
         minimum_life: fields.optional("minimum_life", Item::duration_or_zero)?,
@@ -163,6 +165,22 @@ fn deliver(fields: &Fields<'_>, issuer: &Issuer) -> Result<Deliver, SettingsErro
             .with_hint(format!("add {}, or leave {} out", fields.assignment("deliver", "bridge"), fields.quoted(key)))),
         None => Ok(deliver),
     }
+}
+
+/// What is pasted is handed out as it is: the bridge is for what an issuer grants.
+fn store(fields: &Fields<'_>, deliver: Deliver) -> Result<Store, SettingsError> {
+    let words = [("sign-in", Store::SignIn), ("memory", Store::Memory), ("refuse", Store::Refuse)];
+    let store = fields.word("store", &words)?.unwrap_or_default();
+    if store == Store::Memory && deliver != Deliver::Token {
+        return Err(fields
+            .error_at("store", "a token in memory is handed out as it is, not through the bridge or as PEM")
+            .with_hint(format!(
+                "add {}, or leave {} out",
+                fields.assignment("deliver", "token"),
+                fields.quoted("store")
+            )));
+    }
+    Ok(store)
 }
 
 const WHO: &str = "--identity-env=NAME, --identity-file=/path, --identity-kubernetes or --identity-command=PROGRAM says who is asking";

@@ -28,6 +28,7 @@ use crate::entries::{Entry, Held};
 use crate::get::entry_for_now;
 use crate::loopback;
 use crate::recipe::Recipe;
+use crate::terraform_login;
 
 /// Answers one request; a failure is an answer too.
 pub(super) async fn answer(
@@ -35,6 +36,10 @@ pub(super) async fn answer(
     port: u16,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
+    if let Some(endpoint) = terraform_login::endpoint(request.uri()) {
+        let answered = terraform_login::answer(&agent, port, endpoint, request).await;
+        return Ok(answered.map(reply::whole));
+    }
     let target = Target::of(request.uri());
     let asker = target.as_ref().map_or(Asker::Files, Target::asker);
     let hostname = target.as_ref().map(|target| target.hostname().clone());

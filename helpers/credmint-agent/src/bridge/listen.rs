@@ -20,6 +20,10 @@ use super::forward;
 use crate::agent::Agent;
 use crate::loopback;
 
+/// The two addresses of a connection, ours first.
+#[derive(Clone, Copy)]
+pub(crate) struct Ends(pub(crate) (SocketAddr, SocketAddr));
+
 /// Accepts connections on an address until it is dropped.
 pub(super) struct Listening {
     /// Where.
@@ -70,7 +74,11 @@ async fn accept(agent: Rc<Agent>, listener: TcpListener, limit: Arc<Semaphore>) 
 async fn serve(agent: Rc<Agent>, stream: TcpStream, _permit: OwnedSemaphorePermit) {
     let _busy = Rc::clone(&agent.busy);
     let port = stream.local_addr().map_or(0, |address| address.port());
-    let service = service_fn(|request| forward::answer(Rc::clone(&agent), port, request));
+    let ends = stream.local_addr().ok().zip(stream.peer_addr().ok()).map(Ends);
+    let service = service_fn(|mut request| {
+        ends.into_iter().for_each(|ends| drop(request.extensions_mut().insert(ends)));
+        forward::answer(Rc::clone(&agent), port, request)
+    });
     // An error means that the client went away or spoke no HTTP: there is nobody to tell.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())

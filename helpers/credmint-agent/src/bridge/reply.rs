@@ -16,7 +16,12 @@ pub(super) type Body = UnsyncBoxBody<Bytes, hyper::Error>;
 
 /// Makes a body of bytes.
 pub(super) fn body(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+    whole(Full::new(bytes.into()))
+}
+
+/// Makes a body of one that is there already.
+pub(super) fn whole(body: Full<Bytes>) -> Body {
+    body.map_err(|never| match never {}).boxed_unsync()
 }
 
 /// Says a failure where the person in front of Terraform sees it: in the reason phrase, and in the `errors` of the body.

@@ -36,7 +36,7 @@ pub(super) async fn sign_in(
     let redeemed = while_there(stream, (attempt.name, attempt.deadline), redeeming).await?;
     let kept = redeemed.map_err(|error| attempt.refused(&error)).and_then(|tokens| keep(attempt, provider, tokens));
     // A browser that does not wait any more misses nothing that the terminal does not say.
-    page.map(|page| page.send(page_of(&kept)));
+    page.map(|page| page.send(last_page(attempt, &kept)));
     Ok(kept?)
 }
 
@@ -141,15 +141,20 @@ fn begun_twice(name: &str) -> Failure {
         .hint(format!("credmint login {name}, and open its address once; or credmint login {name} --device"))
 }
 
-fn page_of(kept: &Result<Rc<Session>, Failure>) -> Page {
-    match kept {
-        Ok(session) => {
-            let status = session.status();
-            let who = status.subject.unwrap_or_else(|| status.identity.clone());
-            Page::SignedIn { who, issuer: session.source.who(), ends: ends(status.until, status.renews.is_some()) }
-        }
-        Err(failure) => Page::Refused(failure.clone()),
+/// Says what came of it; where Terraform waits, the page goes on to it.
+fn last_page(attempt: &Attempt<'_>, kept: &Result<Rc<Session>, Failure>) -> Page {
+    let page = kept.as_ref().map_or_else(|failure| Page::Refused(failure.clone()), |session| signed_in_page(session));
+    match attempt.run {
+        Some(run) => run.page(attempt.agent, kept, page),
+        None => page,
     }
+}
+
+/// Says who is signed in, to what, until when.
+pub(crate) fn signed_in_page(session: &Session) -> Page {
+    let status = session.status();
+    let who = status.subject.unwrap_or_else(|| status.identity.clone());
+    Page::SignedIn { who, issuer: session.source.who(), ends: ends(status.until, status.renews.is_some()) }
 }
 
 /// Says until when, for the page.

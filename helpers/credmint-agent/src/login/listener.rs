@@ -230,7 +230,7 @@ fn first(door: &Door, begin: &Begin, headers: &HeaderMap) -> Result<Asked, Page>
 }
 
 /// Browsers fetch on a guess, too; nobody sees the page, and a code can be used once.
-fn is_prefetch(headers: &HeaderMap) -> bool {
+pub(crate) fn is_prefetch(headers: &HeaderMap) -> bool {
     let says = |name| headers.get(name).and_then(|value| value.to_str().ok()).is_some_and(is_word_of_prefetch);
     ["sec-purpose", "purpose", "x-purpose", "x-moz"].into_iter().any(says)
 }

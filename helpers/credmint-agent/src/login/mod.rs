@@ -23,10 +23,24 @@ use crate::agent::Agent;
 use crate::connection::Stream;
 use crate::server::{self, Ended};
 use crate::sessions::{Session, SessionKey, Source};
+use crate::terraform_login::Run;
+pub(crate) use browser::signed_in_page;
+pub(crate) use listener::is_prefetch;
+pub(crate) use pages::Page;
 use turn::Turn;
 
 /// Signs a person in, or waits for who is doing it.
 pub(crate) async fn login(agent: &Rc<Agent>, stream: &mut dyn Stream, asked: &Login) -> Result<Reply, Ended> {
+    Ok(Reply::SignedIn(sign_in(agent, stream, asked, None).await?.status()))
+}
+
+/// Signs a person in; with a run of `terraform login`, the session is kept when that comes back for it.
+pub(crate) async fn sign_in(
+    agent: &Rc<Agent>,
+    stream: &mut dyn Stream,
+    asked: &Login,
+    run: Option<&Rc<Run>>,
+) -> Result<Rc<Session>, Ended> {
     let settings = agent.settings.in_files(asked.settings.as_deref(), asked.usual_settings.as_deref());
     let settings = settings.map_err(Failure::from)?;
     let (name, identity) = person(&settings, &asked.identity)?;
@@ -36,20 +50,26 @@ pub(crate) async fn login(agent: &Rc<Agent>, stream: &mut dyn Stream, asked: &Lo
     let caller = server::caller_of(stream, reads).await?;
     let deadline = deadline_of(asked, identity);
     let key = SessionKey::of(name, identity);
+    if run.is_none() {
+        agent.terraform_login.give_way(key);
+    }
     let _lead = match turn::take(agent, stream, key, (name, deadline)).await? {
         Turn::Ours(lead) => lead,
-        Turn::Theirs(session) => return Ok(Reply::SignedIn(session.status())),
+        Turn::Theirs(session) => return Ok(session),
     };
     agent.stay(settings.agent.idle_exit);
     let discovery = Provider::discover(identity, &caller, &agent.https, deadline);
     let provider = while_there(stream, (name, deadline), discovery).await?;
     let provider = provider.map_err(|error| refused(name, &error))?;
-    let attempt = Attempt { agent, name, identity, key, deadline };
+    let attempt = Attempt { agent, name, identity, key, deadline, run };
     let session = match flow {
         Flow::Device => device::sign_in(&attempt, stream, provider).await?,
         Flow::Browser | Flow::Paste => browser::sign_in(&attempt, stream, provider, flow).await?,
     };
-    Ok(Reply::SignedIn(session.status()))
+    if let Some(run) = run {
+        run.settled().await;
+    }
+    Ok(session)
 }
 
 /// How a person approves.
@@ -67,6 +87,8 @@ struct Attempt<'a> {
     identity: &'a OidcIdentity,
     key: SessionKey,
     deadline: Deadline,
+    /// The run of `terraform login` that it is for.
+    run: Option<&'a Rc<Run>>,
 }
 
 impl Attempt<'_> {
@@ -76,7 +98,10 @@ impl Attempt<'_> {
         tokens.subject(kind).map_err(|error| refused(self.name, &error))?;
         let sign_in = (self.key, self.agent.sessions.next());
         let session = Session::new(self.name, sign_in, kind, Source::Provider(Box::new(provider)), tokens);
-        self.agent.signed_in(&session);
+        match self.run {
+            Some(run) => run.hold(&session),
+            None => self.agent.signed_in(&session),
+        }
         Ok(session)
     }
 

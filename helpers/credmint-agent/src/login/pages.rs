@@ -24,6 +24,13 @@ pub(crate) enum Page {
     },
     /// It did not.
     Refused(Failure),
+    /// Another page, which goes on to Terraform by itself: it waits at that address on loopback.
+    Onward {
+        /// What it says.
+        page: Box<Page>,
+        /// Where it goes on to; the one-use code is in it.
+        address: String,
+    },
     /// The request belongs to no sign-in that waits here.
     Stray,
     /// The address of the beginning was opened in another browser before.
@@ -48,11 +55,21 @@ impl Page {
         if let Ok(policy) = HeaderValue::try_from(content_policy()) {
             headers.insert(header::CONTENT_SECURITY_POLICY, policy);
         }
+        if let Some(refresh) = self.refresh() {
+            headers.insert(header::REFRESH, refresh);
+        }
         response
+    }
+
+    /// Gives people a moment to read who signed in, and needs no script.
+    fn refresh(&self) -> Option<HeaderValue> {
+        let Self::Onward { address, .. } = self else { return None };
+        HeaderValue::try_from(format!("2;url={address}")).ok()
     }
 
     fn status(&self) -> StatusCode {
         match self {
+            Self::Onward { page, .. } => page.status(),
             Self::SignedIn { .. } | Self::Paste => StatusCode::OK,
             Self::Refused(_) => StatusCode::FORBIDDEN,
             Self::Stray => StatusCode::BAD_REQUEST,
@@ -76,6 +93,7 @@ impl Page {
 
     fn head(&self) -> (&'static str, &'static str, &'static str) {
         match self {
+            Self::Onward { page, .. } => page.head(),
             Self::SignedIn { .. } => ("good", "✓", "Signed in"),
             Self::Refused(_) => ("bad", "✕", "Not signed in"),
             Self::Stray => ("bad", "?", "Not this sign-in"),
@@ -96,6 +114,9 @@ impl Page {
                 escaped(issuer),
                 escaped(ends)
             ),
+            Self::Onward { page, .. } => {
+                format!("{}<p class=\"small\">This page goes on to Terraform by itself, which says the same.</p>\n", page.body())
+            }
             Self::Refused(failure) => refused(failure),
             Self::Stray => "<p>This address does not belong to the sign-in that waits on this computer. It goes on waiting.</p>\n\
                  <p>Go back to the terminal, and open the address that it shows in this browser, which has to keep cookies of this computer. \

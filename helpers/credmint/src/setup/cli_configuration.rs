@@ -122,7 +122,9 @@ fn add_host(text: &str, host: &Hostname, services: &Services) -> Result<String, 
         return Ok(append(text, &format!("{comment}\n{}\n", services.block(host))));
     };
     match block.services {
-        Some(present) if present.serves(services) => Ok(text.to_owned()),
+        Some(present) if present.serves(services) && (block.ours.is_none() || present.same_login(services)) => {
+            Ok(text.to_owned())
+        }
         Some(present) if block.ours.is_some() && !present.has_more() => {
             Ok(replace(text, block.span, &services.block(host)))
         }

@@ -2,7 +2,7 @@
 //! The texts of the files come in, a few keys of the host and the first mistake go out.
 //! Reads no file itself; `credmint-settings` decides what is right.
 
-use credmint_settings::{Deliver, Settings, SettingsError, read};
+use credmint_settings::{Deliver, Settings, SettingsError, Store, read};
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 use toml::Table;
 
@@ -14,6 +14,8 @@ pub(crate) struct HostSettings {
     pub(crate) issuer: Option<String>,
     /// Whether Terraform gets the credential itself, so that nothing needs a bridge.
     pub(crate) without_bridge: bool,
+    /// Who signs in for the host, where `terraform login` may do so.
+    pub(crate) person: Option<String>,
     /// Whether other hosts need the helper although they have no `host` block.
     pub(crate) others_without_bridge: bool,
     /// `[bridge] port`.
@@ -42,6 +44,7 @@ impl HostSettings {
                 || text("deliver").is_some_and(|(_, deliver)| deliver.as_str() != Some("bridge")),
                 |settings| delivers_itself(settings, |name| name == host),
             ),
+            person: settings.and_then(|settings| person(settings, host)),
             others_without_bridge: settings.is_some_and(|settings| delivers_itself(settings, |name| name != host)),
             port,
             complete: settings.is_some_and(|settings| settings.route(host).is_some()),
@@ -71,6 +74,11 @@ pub(crate) fn failure(error: &SettingsError) -> Failure {
         Some(hint) => failure.hint(hint),
         None => failure,
     }
+}
+
+fn person(settings: &Settings, host: &Hostname) -> Option<String> {
+    let route = settings.route(host).filter(|route| route.host.store != Store::Refuse)?;
+    route.person().map(|(name, _)| name.to_owned())
 }
 
 fn internal(what: &str) -> Failure {

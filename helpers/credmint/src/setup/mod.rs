@@ -23,7 +23,7 @@ use credmint_vocabulary::{Failure, Hostname};
 
 use crate::command_line::{SetupArguments, Tool};
 use crate::out::Style;
-use crate::{out, people_host, programs};
+use crate::{agent, out, people_host, programs};
 use change::Change;
 use plan::Plan;
 
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &SetupArguments) -> Result<(), Failure> {
         return Ok(());
     }
     if !arguments.remove {
-        out::text(&format!("\n{}", next(&plan)?.join("\n")));
+        out::text(&format!("\n{}", next(&plan, arguments, tool)?.join("\n")));
     }
     Ok(())
 }
@@ -78,10 +78,23 @@ fn carry_out(changes: &[Change], arguments: &SetupArguments) -> Result<bool, Fai
 }
 
 /// Looks at the settings again, for a drop-in may just have been written.
-fn next(plan: &Plan) -> Result<Vec<String>, Failure> {
+fn next(plan: &Plan, arguments: &SetupArguments, tool: Tool) -> Result<Vec<String>, Failure> {
     let (settings, files) = plan::settings(&plan.host)?;
+    if let Some(person) = settings.person.as_ref().filter(|_| settings.complete) {
+        let by_tool = !settings.without_bridge && !arguments.no_login;
+        return Ok(if by_tool { login(&plan.host, tool) } else { vec![format!("Next: credmint login {person}")] });
+    }
     let main = files.map_or_else(|| PathBuf::from("config.toml"), |files| files.main);
     Ok(missing::next(&plan.host, &settings, &main))
+}
+
+/// Says how to sign in; the tool asks no helper first, so the agent has to be there before it.
+fn login(host: &Hostname, tool: Tool) -> Vec<String> {
+    let next = format!("Next: {} login {host}", tool.program());
+    match agent::listen(host) {
+        Ok(()) => vec![next],
+        Err(failure) => vec![format!("note: {} login cannot work yet: {failure}", tool.program()), next],
+    }
 }
 
 fn usual_tool() -> Tool {

@@ -42,7 +42,7 @@ pub(crate) fn make(host: &Hostname, tool: Tool, arguments: &SetupArguments) -> R
     refuse_other_helpers(&places, host)?;
     let helper = helper_file::install(&places.plugins, &programs::beside(programs::HELPER)?)?;
     let agent = helper_file::install_agent(&places.plugins)?;
-    let configuration = addition(host, &places, &settings)?;
+    let configuration = addition(host, &places, &settings, arguments)?;
     let notes = shadow::notes(host, &places)?.into_iter().chain(helper.as_ref().and(places.note())).collect();
     let changes = [helper, agent, drop_in, configuration].into_iter().flatten().collect();
     Ok(Plan { host: host.clone(), notes, changes })
@@ -56,11 +56,20 @@ pub(crate) fn settings(host: &Hostname) -> Result<(HostSettings, Option<Settings
     Ok((HostSettings::of(host, &texts.unwrap_or_default())?, files))
 }
 
-fn addition(host: &Hostname, places: &Places, settings: &HostSettings) -> Result<Option<Change>, Failure> {
+fn addition(
+    host: &Hostname,
+    places: &Places,
+    settings: &HostSettings,
+    arguments: &SetupArguments,
+) -> Result<Option<Change>, Failure> {
     let path = &places.configuration;
     let old = read(path)?;
     let port = Bridge { port: settings.port }.port_for(own_uid());
-    let services = (!settings.without_bridge).then(|| Services::on_bridge(host, port));
+    let on_bridge = || match settings.person {
+        Some(_) if !arguments.no_login => Services::on_bridge(host, port).with_login(host, port),
+        _ => Services::on_bridge(host, port),
+    };
+    let services = (!settings.without_bridge).then(|| on_bridge().with_any_login(arguments.any_login));
     let text = old.clone().unwrap_or_else(cli_configuration::new_file);
     let new = cli_configuration::add(&text, host, services.as_ref()).map_err(|error| refuse(path, host, &error))?;
     Ok((old.as_ref() != Some(&new)).then(|| Change::Write { path: path.clone(), old, new }))

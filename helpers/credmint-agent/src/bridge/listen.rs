@@ -76,7 +76,9 @@ async fn serve(agent: Rc<Agent>, stream: TcpStream, _permit: OwnedSemaphorePermi
     let port = stream.local_addr().map_or(0, |address| address.port());
     let ends = stream.local_addr().ok().zip(stream.peer_addr().ok()).map(Ends);
     let service = service_fn(|mut request| {
-        ends.into_iter().for_each(|ends| drop(request.extensions_mut().insert(ends)));
+        if let Some(ends) = ends {
+            request.extensions_mut().insert(ends);
+        }
         forward::answer(Rc::clone(&agent), port, request)
     });
     // An error means that the client went away or spoke no HTTP: there is nobody to tell.

@@ -26,6 +26,7 @@ use crate::agent::Agent;
 use crate::recipe::{EntryKey, Recipe};
 use capability::Capabilities;
 pub(crate) use forward::connections_of;
+pub(crate) use listen::Ends;
 use listen::Listening;
 use session::Sessions;
 

@@ -27,7 +27,7 @@ pub(crate) enum Page {
     /// Another page, which goes on to Terraform by itself: it waits at that address on loopback.
     Onward {
         /// What it says.
-        page: Box<Page>,
+        page: Box<Self>,
         /// Where it goes on to; the one-use code is in it.
         address: String,
     },

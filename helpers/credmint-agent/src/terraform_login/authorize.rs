@@ -85,7 +85,7 @@ fn by_hand(port: u16, request: &Request<Incoming>) -> Result<(), Page> {
     let leads = text("sec-fetch-site").is_none_or(|site| site == "none");
     let is_visit = text("sec-fetch-mode").is_none_or(|mode| mode == "navigate");
     match *request.method() {
-        Method::GET if leads && is_visit && !login::is_prefetch(headers) => Ok(()),
+        Method::GET if leads && is_visit && !login::is_prefetch(headers) && !super::is_a_strangers(request) => Ok(()),
         Method::GET => Err(Page::Stray),
         _ => Err(Page::Nothing),
     }

@@ -23,6 +23,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 
 use crate::agent::Agent;
+use crate::bridge::Ends;
 use crate::sessions::SessionKey;
 use codes::Codes;
 pub(crate) use run::Run;
@@ -59,6 +60,12 @@ pub(crate) async fn answer(
         Endpoint::Authorize => authorize::answer(agent, port, hostname, &request).await,
         Endpoint::Token => token::answer(agent, port, &hostname, request).await,
     }
+}
+
+/// Tells whether another user of the machine asks, as far as the kernel says.
+fn is_a_strangers(request: &Request<Incoming>) -> bool {
+    let ends = request.extensions().get::<Ends>();
+    ends.is_some_and(|Ends((near, far))| credmint_local_machine::is_another_users(*near, *far))
 }
 
 /// Holds the runs of `terraform login` of the last minutes, and what is needed to answer the next.

@@ -57,8 +57,8 @@ async fn redeemed(
 fn for_terraform(port: u16, request: &Request<Incoming>) -> Result<(), Refused> {
     let headers = request.headers();
     let from_a_page = headers.contains_key(header::ORIGIN) || headers.contains_key("sec-fetch-site");
-    if loopback::own_name(headers, port).is_none() || from_a_page {
-        return Err(Refused::of("invalid_request", "this is for terraform login, and for no browser"));
+    if loopback::own_name(headers, port).is_none() || from_a_page || super::is_a_strangers(request) {
+        return Err(Refused::of("invalid_request", "this is for this user's terraform login, and for no browser"));
     }
     if request.method() != Method::POST {
         let status = StatusCode::METHOD_NOT_ALLOWED;

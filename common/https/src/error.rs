@@ -163,6 +163,9 @@ impl HttpsError {
             Self::CertificateNotYetValid { .. } => "compare this machine's clock with the server's",
             Self::Address { .. } => "use an https:// address; http:// is for loopback only",
             Self::Proxy { .. } => "write proxy = \"http://host:port\"",
+            Self::Tunnel { why, .. } if why.contains(WANTS_PROOF) => {
+                "credmint proves itself to no proxy: name one in the settings that lets this server through without a password"
+            }
             Self::Tunnel { .. } => "see whether the proxy is the right one: proxy in the settings",
             Self::Ca { .. } => "check the path in the settings (ca), and whether the file is there",
             Self::Resolve { .. } | Self::Connect { .. } | Self::Timeout { .. } => {
@@ -177,3 +180,6 @@ impl HttpsError {
         Some(hint.to_owned())
     }
 }
+
+/// How the proxy's client says that the answer was 407.
+const WANTS_PROOF: &str = "authorization required";

@@ -52,8 +52,10 @@ pub struct OidcIdentity {
     pub resources: Vec<String>,
     /// `authorization_parameters`: more parameters of the authorization request.
     pub authorization_parameters: BTreeMap<String, String>,
-    /// `redirect_ports`: loopback ports to listen at, in order; none means any free one.
+    /// `redirect_ports`: loopback ports to listen at, in order; 0, or none at all, means any free one.
     pub redirect_ports: Vec<u16>,
+    /// `redirect_path`: the path of the redirect URI.
+    pub redirect_path: String,
     /// `redirect_host`.
     pub redirect_host: RedirectHost,
     /// `token`: which of the tokens proves who is asking.

@@ -68,6 +68,13 @@ mod tests {
     }
 
     #[test]
+    fn a_port_that_windows_keeps_back_is_taken_kiro_571() {
+        let refused = |kind| is_taken(&io::Error::from(kind));
+        assert!(refused(io::ErrorKind::PermissionDenied) && refused(io::ErrorKind::AddrInUse));
+        assert!(!refused(io::ErrorKind::AddrNotAvailable) && !refused(io::ErrorKind::OutOfMemory));
+    }
+
+    #[test]
     fn only_loopback_names_with_our_port_are_ours() {
         let named = |host: &str| {
             let mut headers = HeaderMap::new();

@@ -18,6 +18,7 @@ pub struct Browser {
     user_code: String,
     cookies: Vec<Cookie>,
     ca: Option<PathBuf>,
+    reaches: Option<String>,
 }
 
 /// Where the browser ended.
@@ -54,7 +55,7 @@ impl Browser {
     /// Opens one; the person signs in under this name and agrees to what is asked.
     pub fn of(person: &str) -> Self {
         let (person, user_code) = (person.to_owned(), String::new());
-        Self { person, refuses: false, user_code, cookies: Vec::new(), ca: None }
+        Self { person, refuses: false, user_code, cookies: Vec::new(), ca: None, reaches: None }
     }
 
     /// Has the person refuse when asked for consent.
@@ -68,6 +69,13 @@ impl Browser {
     #[must_use]
     pub fn trusting(mut self, ca: &Path) -> Self {
         self.ca = Some(ca.to_owned());
+        self
+    }
+
+    /// Reaches a name over https at a port of loopback, as if a resolver said so.
+    #[must_use]
+    pub fn reaching(mut self, host: &str, port: u16) -> Self {
+        self.reaches = Some(format!("{host}:443:127.0.0.1:{port}"));
         self
     }
 
@@ -144,6 +152,9 @@ impl Browser {
             Request::new(method, &hop.url).header("Accept", "text/html").header("User-Agent", "a browser");
         if let Some(ca) = &self.ca {
             request = request.trusting(ca);
+        }
+        if let Some(reaches) = &self.reaches {
+            request = request.option("connect-to", reaches);
         }
         let cookies = self.cookies_for(&hop.url);
         if !cookies.is_empty() {

@@ -42,6 +42,7 @@ impl Issued {
 /// A provider that the test started.
 pub struct OpenIdProvider {
     peer: Peer,
+    port: u16,
     issuer: String,
     secret: String,
     post_secret: String,
@@ -62,13 +63,24 @@ impl OpenIdProvider {
 
     /// Starts one that speaks https, with a certificate of an authority of one's own.
     pub fn start_tls(authority: &Authority) -> Self {
-        let (identity, directory) = (authority.server(&["127.0.0.1"]), peer::directory());
+        Self::start_tls_as("127.0.0.1", authority, &[])
+    }
+
+    /// Starts one that is known by a name and a path and not by its address; only a proxy leads there. Its tokens live for so many seconds.
+    pub fn start_as((host, path): (&str, &str), ttl: u32, authority: &Authority) -> Self {
+        let ttl = ttl.to_string();
+        Self::start_tls_as(host, authority, &[("ISSUER_HOST", host), ("ISSUER_PATH", path), ("TTL", &ttl)])
+    }
+
+    fn start_tls_as(host: &str, authority: &Authority, variables: &[(&str, &str)]) -> Self {
+        let (identity, directory) = (authority.server(&[host]), peer::directory());
         let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| directory.path().join(name));
         fs::write(&certificate, identity.certificate).expect("the certificate");
         fs::write(&key, identity.key).expect("its key");
         let [certificate, key] = [certificate, key].map(|file| file.display().to_string());
         // Once it has started it has read them.
-        Self::start_with(300, &[("TLS_CERTIFICATE", &certificate), ("TLS_KEY", &key)])
+        let tls = [("TLS_CERTIFICATE", certificate.as_str()), ("TLS_KEY", key.as_str())];
+        Self::start_with(300, &[&tls, variables].concat())
     }
 
     /// Starts one with variables of `server.mjs` besides: `ISSUER_PATH`, `REFUSES`.
@@ -89,7 +101,9 @@ impl OpenIdProvider {
         let issuer = peer
             .wait_until(|peer| peer.log().lines().find_map(|line| line.strip_prefix("ready ").map(ToOwned::to_owned)));
         let issuer = issuer.unwrap_or_else(|| peer.fail("ended while it started"));
-        Self { peer, issuer, secret, post_secret, mint_secret, private_key }
+        let log = peer.log();
+        let port = log.lines().find_map(|line| line.strip_prefix("listening ")?.parse().ok()).expect("a port");
+        Self { peer, port, issuer, secret, post_secret, mint_secret, private_key }
     }
 
     /// Gives the issuer, as settings have it.
@@ -98,9 +112,8 @@ impl OpenIdProvider {
     }
 
     /// Gives the port that it listens on.
-    pub fn port(&self) -> u16 {
-        let authority = self.issuer.split('/').nth(2).unwrap_or_default();
-        authority.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port in the issuer")
+    pub const fn port(&self) -> u16 {
+        self.port
     }
 
     /// Gives the token endpoint.

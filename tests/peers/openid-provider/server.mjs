@@ -7,8 +7,9 @@
 //   TTL                         life in seconds of what the other clients get; 300 if not set
 //   REFUSES                     names of what this issuer does not have, separated by commas: `revocation`, `device`
 //   TLS_CERTIFICATE, TLS_KEY    PEM files; with them the issuer speaks https
+//   ISSUER_HOST                 name by which the issuer is known, on the usual port; its own address on loopback if not set
 //   ISSUER_PATH                 path of the issuer below its host, beginning with a slash; none if not set
-// Goes out: one line `ready <issuer>`, one JSON line for each request to the token endpoint and to those for revocation and
+// Goes out: one line `listening <port>`, one line `ready <issuer>`, one JSON line for each request to the token endpoint and to those for revocation and
 // introspection, without its secrets, and one line `issued <JSON>` with the tokens that the client `cli` was given: the test
 // looks for them where they must not be.
 // May not touch: anything but loopback. Keys live in memory and are new at each start.
@@ -53,7 +54,7 @@ function clients(env) {
       token_endpoint_auth_method: 'none',
       application_type: 'native',
       // Any port of a loopback host will do (RFC 8252 section 7.3).
-      redirect_uris: ['127.0.0.1', '[::1]', 'localhost'].map((host) => `http://${host}/callback`),
+      redirect_uris: ['127.0.0.1', '[::1]', 'localhost'].flatMap((host) => [`http://${host}/callback`, `http://${host}/sign-in/done`]),
       response_types: ['code'],
       grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code', TOKEN_EXCHANGE],
       id_token_signed_response_alg: 'ES256',
@@ -161,7 +162,8 @@ const { TLS_CERTIFICATE: certificate, TLS_KEY: key } = process.env;
 const server = certificate ? createTlsServer({ cert: readFileSync(certificate), key: readFileSync(key) }) : createServer();
 const scheme = certificate ? 'https' : 'http';
 server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => {
-  const issuer = `${scheme}://127.0.0.1:${server.address().port}${path}`;
+  const { port } = server.address();
+  const issuer = `${scheme}://${process.env.ISSUER_HOST ?? `127.0.0.1:${port}`}${path}`;
   const provider = new Provider(issuer, configuration());
   tokenExchange(provider, { issuer, lifetime, ...signing, kid: 'es' });
   provider.use(record);
@@ -173,5 +175,6 @@ server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => {
     request.url = request.url.slice(path.length) || '/';
     return answer(request, response);
   });
+  say(`listening ${port}`);
   say(`ready ${issuer}`);
 });

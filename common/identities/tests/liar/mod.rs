@@ -40,6 +40,7 @@ pub(crate) fn settings(issuer: &str) -> OidcIdentity {
         authorization_parameters: [("login_hint".to_owned(), "alice".to_owned())].into(),
         redirect_ports: Vec::new(),
         redirect_host: RedirectHost::Address,
+        redirect_path: "/callback".into(),
         token: OidcTokenKind::Id,
         browser: None,
         sign_in_timeout: Duration::from_secs(180),

@@ -83,6 +83,10 @@ impl<'t> Item<'t> {
         }
     }
 
+    pub(crate) fn is_zero(&self) -> bool {
+        matches!(&self.node.value, Value::Integer(digits) if digits == "0")
+    }
+
     pub(crate) fn port(&self) -> Result<u16, SettingsError> {
         let Value::Integer(digits) = &self.node.value else {
             return Err(self.wrong_type("a port number").with_hint("a number stands without quotes"));

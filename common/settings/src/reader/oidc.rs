@@ -23,6 +23,7 @@ pub(crate) const SIGN_IN: &[Key] = &[
     may("token"),
     may("redirect_ports"),
     may("redirect_host"),
+    may("redirect_path"),
     may("browser"),
     may("sign_in_timeout"),
 ];
@@ -35,13 +36,24 @@ pub(crate) fn person(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
         scopes: fields.has("scopes").then_some(scopes),
         resources: fields.list("resource", Item::resource)?,
         authorization_parameters: fields.optional("authorization_parameters", Item::parameters)?.unwrap_or_default(),
-        redirect_ports: fields.list("redirect_ports", Item::port)?,
+        redirect_ports: redirect_ports(fields)?,
+        redirect_path: fields.optional("redirect_path", Item::redirect_path)?.unwrap_or_else(|| "/callback".to_owned()),
         redirect_host: fields.word("redirect_host", HOSTS)?.unwrap_or_default(),
         token: fields.word("token", TOKENS)?.unwrap_or_default(),
         browser: fields.optional("browser", Item::argv)?,
         sign_in_timeout: fields.optional("sign_in_timeout", Item::duration)?.unwrap_or(SIGN_IN_TIMEOUT),
         peer: peer(fields)?,
     })))
+}
+
+/// Reads the ports; after "any", no other would ever be tried.
+fn redirect_ports(fields: &Fields<'_>) -> Result<Vec<u16>, SettingsError> {
+    let mut ports = fields.list("redirect_ports", |item| Ok((item.redirect_port()?, item.is_too_early())))?;
+    let last = ports.len().saturating_sub(1);
+    if let Some(at) = ports.iter().take(last).position(|(port, _)| *port == 0) {
+        return Err(ports.swap_remove(at).1);
+    }
+    Ok(ports.into_iter().map(|(port, _)| port).collect())
 }
 
 const HOSTS: &[(&str, RedirectHost)] = &[("127.0.0.1", RedirectHost::Address), ("localhost", RedirectHost::Localhost)];
@@ -78,6 +90,29 @@ impl Item<'_> {
             Ok((entry.name.clone(), item.text()?))
         };
         table.entries.iter().map(pair).collect()
+    }
+
+    fn redirect_port(&self) -> Result<u16, SettingsError> {
+        if self.is_zero() { Ok(0) } else { self.port() }
+    }
+
+    fn is_too_early(&self) -> SettingsError {
+        self.is_wrong("has 0 before another port").with_hint("0 is any free port: it stands last")
+    }
+
+    /// Reads the path of a redirect URI: one that no browser and no issuer would write in another way.
+    fn redirect_path(&self) -> Result<String, SettingsError> {
+        let path = self.text()?;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c);
+        let dots = path.split('/').any(|segment| segment == "." || segment == "..");
+        if !path.starts_with('/') || !path.chars().all(is_plain) || dots {
+            let hint = "letters, digits and -._~ behind each slash: \"/callback\"";
+            return Err(self.is_wrong("is not a plain path").with_hint(hint));
+        }
+        if path.starts_with("/begin/") {
+            return Err(self.is_wrong("is where sign-ins begin").with_hint("take another path: \"/callback\""));
+        }
+        Ok(path)
     }
 
     fn is_not_ours(&self, name: &str) -> Result<(), SettingsError> {

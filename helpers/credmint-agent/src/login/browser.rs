@@ -47,16 +47,26 @@ fn keep(attempt: &Attempt<'_>, provider: Provider, tokens: Tokens) -> Result<Rc<
 /// Listens where the issuer is told to send the browser. Who pastes can do without, when every port is taken.
 async fn way_back(attempt: &Attempt<'_>, flow: Flow) -> Result<(Option<Redirect>, Url), Failure> {
     let (ports, host) = (&attempt.identity.redirect_ports, attempt.identity.redirect_host.word());
-    let (redirect, address) = match (Redirect::listen(ports).await, ports.first()) {
+    let path = &attempt.identity.redirect_path;
+    let fixed = ports.first().filter(|port| **port != 0);
+    let (redirect, address) = match (Redirect::listen(ports, path).await, fixed) {
         (Ok(redirect), _) => {
             let address = redirect.address(host);
             (Some(redirect), address)
         }
-        (Err(_), Some(port)) if flow == Flow::Paste => (None, listener::address(host, *port)),
-        (Err(failure), _) => return Err(failure),
+        (Err(_), Some(port)) if flow == Flow::Paste => (None, listener::address(host, *port, path)),
+        (Err(failure), _) => return Err(failure.hint(without_a_port(attempt.name))),
     };
     let malformed = |_| Failure::new(FailureKind::Internal, "the address of the sign-in's end is malformed");
     Ok((redirect, Url::parse(&address).map_err(malformed)?))
+}
+
+/// Says how to sign in when nothing can be listened at.
+fn without_a_port(name: &str) -> String {
+    let login = format!("credmint login {name}");
+    format!(
+        "{login} --device, or {login} --paste; or end that program, or add a port to `redirect_ports` here and at the issuer"
+    )
 }
 
 /// Gives the address that the person opens. A browser of this machine begins at ours: its arguments may be read by others, and

@@ -51,13 +51,13 @@ pub(crate) enum Arrival {
 }
 
 impl Redirect {
-    /// Listens on the first of these ports that is free, on both loopback families; none named means any port.
-    pub(crate) async fn listen(ports: &[u16]) -> Result<Self, Failure> {
+    /// Listens on the first of these ports that is free, on both loopback families; 0, or none named, means any port.
+    pub(crate) async fn listen(ports: &[u16], path: &str) -> Result<Self, Failure> {
         let mut taken = Vec::new();
-        let any = [0; TRIES_OF_ANY_PORT];
-        for port in if ports.is_empty() { any.as_slice() } else { ports } {
-            match loopback::bind(*port).await {
-                Ok(bound) => return Ok(Self::on(bound)),
+        for port in tried(ports) {
+            match loopback::bind(port).await {
+                Ok(bound) => return Ok(Self::on(bound, path)),
+                Err((_, error)) if port == 0 && loopback::is_taken(&error) => {}
                 Err((address, error)) if loopback::is_taken(&error) => taken.push(address),
                 Err((address, error)) => return Err(unable(&format!("{address}: {error}"))),
             }
@@ -65,11 +65,11 @@ impl Redirect {
         Err(all_taken(&taken))
     }
 
-    fn on(bound: Vec<(SocketAddr, TcpListener)>) -> Self {
+    fn on(bound: Vec<(SocketAddr, TcpListener)>, path: &str) -> Self {
         let (sender, arrivals) = mpsc::channel(MOST_WAITING);
         let (open, closed) = watch::channel(());
         let port = bound.first().map_or(0, |(address, _)| address.port());
-        let door = Rc::new(Door { port, purpose: RefCell::default(), arrivals: sender, closed });
+        let door = Rc::new(Door { port, path: path.to_owned(), purpose: RefCell::default(), arrivals: sender, closed });
         let limit = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let accept = |(_, listener)| {
             tokio::task::spawn_local(accept(Rc::clone(&door), listener, Arc::clone(&limit))).abort_handle()
@@ -80,7 +80,7 @@ impl Redirect {
 
     /// Gives the address for the issuer; `host` is the name that is registered there.
     pub(crate) fn address(&self, host: &str) -> String {
-        address(host, self.door.port)
+        address(host, self.door.port, &self.door.path)
     }
 
     /// Gives an address of ours that leads the first browser that opens it to the issuer; only that one may come back.
@@ -109,8 +109,15 @@ impl Drop for Redirect {
 }
 
 /// Gives the redirect URI of a port (RFC 8252 §7.3).
-pub(crate) fn address(host: &str, port: u16) -> String {
-    format!("{}{PATH}", origin(host, port))
+pub(crate) fn address(host: &str, port: u16, path: &str) -> String {
+    format!("{}{path}", origin(host, port))
+}
+
+/// Gives the ports that are tried, in order. Of any port the other family may have just the same one taken: it is tried again.
+fn tried(ports: &[u16]) -> Vec<u16> {
+    let ports = if ports.is_empty() { &[0] } else { ports };
+    let times = |port: u16| if port == 0 { TRIES_OF_ANY_PORT } else { 1 };
+    ports.iter().flat_map(|port| std::iter::repeat_n(*port, times(*port))).collect()
 }
 
 fn origin(host: &str, port: u16) -> String {
@@ -136,6 +143,7 @@ enum Purpose {
 /// What every connection knows.
 struct Door {
     port: u16,
+    path: String,
     purpose: RefCell<Purpose>,
     arrivals: mpsc::Sender<Arrival>,
     closed: watch::Receiver<()>,
@@ -205,20 +213,22 @@ fn asked(door: &Door, ends: Ends, request: &Request<Incoming>) -> Result<Asked, 
     if ends.is_some_and(|(near, far)| is_another_users(near, far)) {
         return Err(Page::Stray);
     }
-    match (&*door.purpose.borrow(), request.uri().path(), request.uri().query()) {
-        (Purpose::Leads(begin), path, _) if begin.is_at(path) => first(door, begin, headers),
-        (Purpose::Leads(begin), PATH, Some(query)) if begin.is_known(headers, door.port) => {
+    let (path, query) = (request.uri().path(), request.uri().query());
+    let back = query.filter(|_| path == door.path);
+    match (&*door.purpose.borrow(), back) {
+        (Purpose::Leads(begin), _) if begin.is_at(path) => first(door, begin, headers),
+        (Purpose::Leads(begin), Some(query)) if begin.is_known(headers, door.port) => {
             Ok(Asked::Callback(Zeroizing::new(query.to_owned())))
         }
-        (Purpose::Pasted, PATH, Some(_)) => Err(Page::Paste),
-        (_, PATH, Some(_)) => Err(Page::Stray),
+        (Purpose::Pasted, Some(_)) => Err(Page::Paste),
+        (_, Some(_)) => Err(Page::Stray),
         _ => Err(Page::Nothing),
     }
 }
 
 /// Leads the first browser on. A second one ends the sign-in: which of the two is the person's, nobody can tell.
 fn first(door: &Door, begin: &Begin, headers: &HeaderMap) -> Result<Asked, Page> {
-    match begin.lead(headers, (door.port, PATH)) {
+    match begin.lead(headers, (door.port, &door.path)) {
         Some(Ok(redirection)) => Ok(Asked::Begin(redirection)),
         Some(Err(failure)) => Err(Page::Refused(failure)),
         None => {
@@ -250,17 +260,17 @@ async fn ask(door: &Door, query: Zeroizing<String>) -> Page {
 
 fn all_taken(taken: &[SocketAddr]) -> Failure {
     let ports: Vec<String> = taken.iter().map(SocketAddr::to_string).collect();
-    unable(&format!("another program holds {}", ports.join(", ")))
+    match ports.as_slice() {
+        [] => unable("no port is free"),
+        ports => unable(&format!("another program holds {}, or the system keeps it back", ports.join(", "))),
+    }
 }
 
 fn unable(why: &str) -> Failure {
-    let what = format!("the sign-in cannot listen for the browser: {why}");
-    Failure::new(FailureKind::Settings, what)
-        .hint("end that program, add another port to `redirect_ports` and at the issuer, or credmint login --device")
+    Failure::new(FailureKind::Settings, format!("the sign-in cannot listen for the browser: {why}"))
 }
 
-const PATH: &str = "/callback";
-/// The other family may have just this one taken; that it happens so often is a fault of the machine.
+/// That it happens so often is a fault of the machine.
 const TRIES_OF_ANY_PORT: usize = 5;
 const MOST_WAITING: usize = 8;
 const MOST_CONNECTIONS: usize = 64;
@@ -311,7 +321,7 @@ mod tests {
     async fn the_beginning_is_used_up_by_one_browser_and_not_by_a_guess() {
         LocalSet::new()
             .run_until(async {
-                let mut redirect = Redirect::listen(&[]).await.expect("listening");
+                let mut redirect = Redirect::listen(&[], "/callback").await.expect("listening");
                 let port = redirect.door.port;
                 assert!(sent(port, &get(port, "/begin/x", "")).await.starts_with("HTTP/1.1 404"), "before it is there");
                 let path = led(&redirect);
@@ -337,7 +347,7 @@ mod tests {
     async fn without_the_cookie_of_the_beginning_nobody_comes_back() {
         LocalSet::new()
             .run_until(async {
-                let mut redirect = Redirect::listen(&[]).await.expect("listening");
+                let mut redirect = Redirect::listen(&[], "/callback").await.expect("listening");
                 let port = redirect.door.port;
                 let callback = |cookie: &str| get(port, "/callback?code=a&state=s", cookie);
                 assert!(sent(port, &callback("")).await.starts_with("HTTP/1.1 400"), "before the beginning");
@@ -356,7 +366,7 @@ mod tests {
     async fn what_is_no_callback_of_a_person_never_arrives() {
         LocalSet::new()
             .run_until(async {
-                let mut redirect = Redirect::listen(&[]).await.expect("listening");
+                let mut redirect = Redirect::listen(&[], "/callback").await.expect("listening");
                 let port = redirect.door.port;
                 let own = begun(&redirect).await;
                 let prefetch = format!("{own}\r\nSec-Purpose: prefetch;prerender");
@@ -385,7 +395,7 @@ mod tests {
     async fn a_callback_waits_for_its_page_and_a_stray_one_does_not_end_the_listening() {
         LocalSet::new()
             .run_until(async {
-                let mut redirect = Redirect::listen(&[]).await.expect("listening");
+                let mut redirect = Redirect::listen(&[], "/callback").await.expect("listening");
                 let port = redirect.door.port;
                 let own = begun(&redirect).await;
                 for (query, page, status) in [("state=x", Page::Stray, "400"), ("state=y", Page::Ended, "410")] {
@@ -406,7 +416,7 @@ mod tests {
     async fn the_end_of_the_listening_closes_the_port_and_tells_the_browser_that_waits() {
         LocalSet::new()
             .run_until(async {
-                let mut redirect = Redirect::listen(&[]).await.expect("listening");
+                let mut redirect = Redirect::listen(&[], "/callback").await.expect("listening");
                 let port = redirect.door.port;
                 let head = get(port, "/callback?a=b", &begun(&redirect).await);
                 let idle = connected(port).await;
@@ -426,7 +436,7 @@ mod tests {
     async fn more_connections_than_a_browser_needs_wait_outside() {
         LocalSet::new()
             .run_until(async {
-                let redirect = Redirect::listen(&[]).await.expect("listening");
+                let redirect = Redirect::listen(&[], "/callback").await.expect("listening");
                 let mut idle = Vec::new();
                 // One place is held by the listener of each family, for whom it accepts next.
                 for _ in 0..MOST_CONNECTIONS {
@@ -446,30 +456,38 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_free_port_is_taken_and_busy_ones_are_named() {
+    async fn the_first_free_port_is_taken_and_busy_ones_are_named_kubelogin_354() {
         LocalSet::new()
             .run_until(async {
-                let busy = Redirect::listen(&[]).await.expect("listening");
+                let busy = Redirect::listen(&[], "/callback").await.expect("listening");
                 let free = {
-                    let other = Redirect::listen(&[]).await.expect("listening");
+                    let other = Redirect::listen(&[], "/callback").await.expect("listening");
                     other.door.port
                 };
                 tokio::task::yield_now().await;
-                let second = Redirect::listen(&[busy.door.port, free]).await.expect("the second is free");
-                assert_eq!(second.address("localhost"), format!("http://localhost:{free}/callback"));
-                let failure = Redirect::listen(&[busy.door.port, free]).await.err().expect("both are taken");
+                let second = Redirect::listen(&[busy.door.port, free], "/back/here").await.expect("the second is free");
+                assert_eq!(second.address("localhost"), format!("http://localhost:{free}/back/here"));
+                let failure =
+                    Redirect::listen(&[busy.door.port, free], "/back/here").await.err().expect("both are taken");
                 assert!(
                     failure.what.contains(&format!("127.0.0.1:{}, 127.0.0.1:{free}", busy.door.port)),
                     "{failure:?}"
                 );
-                assert!(failure.hint.is_some_and(|hint| hint.contains("--device")));
+                let any = Redirect::listen(&[busy.door.port, free, 0], "/callback").await.expect("any other is free");
+                assert!(![busy.door.port, free].contains(&any.door.port));
             })
             .await;
     }
 
     #[test]
+    fn any_port_is_tried_more_than_once_and_the_others_are_not() {
+        assert_eq!((tried(&[]), tried(&[7, 0])), (vec![0; 5], vec![7, 0, 0, 0, 0, 0]));
+        assert_eq!(tried(&[7, 8]), [7, 8]);
+    }
+
+    #[test]
     fn an_address_is_a_url() {
-        assert_eq!(address("127.0.0.1", 8250), "http://127.0.0.1:8250/callback");
-        assert_eq!(address("::1", 8250), "http://[::1]:8250/callback");
+        assert_eq!(address("127.0.0.1", 8250, "/callback"), "http://127.0.0.1:8250/callback");
+        assert_eq!(address("::1", 8250, "/callback"), "http://[::1]:8250/callback");
     }
 }

@@ -28,6 +28,7 @@ impl SessionKey {
             browser: None,
             redirect_ports: Vec::new(),
             redirect_host: RedirectHost::default(),
+            redirect_path: String::new(),
             sign_in_timeout: Duration::ZERO,
             ..identity.clone()
         };

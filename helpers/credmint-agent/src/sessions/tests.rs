@@ -335,7 +335,10 @@ fn another_browser_is_the_same_person_and_another_client_is_not() {
         let settings = credmint_settings::read(&[("test".into(), text)]).expect("valid");
         crate::recipe::session_of("me", &settings.identities["me"]).expect("a person")
     };
-    assert_eq!(key("", "a"), key("browser = [\"firefox\"]\nsign_in_timeout = \"1m\"\nredirect_ports = [8250]", "a"));
+    assert_eq!(
+        key("", "a"),
+        key("browser = [\"firefox\"]\nsign_in_timeout = \"1m\"\nredirect_ports = [8250]\nredirect_path = \"/\"", "a")
+    );
     assert_ne!(key("", "a"), key("", "b"));
     assert_ne!(key("", "a"), key("scopes = [\"groups\"]", "a"));
 }

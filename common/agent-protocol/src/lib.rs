@@ -5,6 +5,7 @@
 mod certificate;
 mod client;
 mod frame;
+mod lock;
 mod message;
 mod sign_in;
 mod wire_secret;
@@ -12,6 +13,7 @@ mod wire_secret;
 pub use certificate::{CertificateDetails, CertificateReport, CertificateWanted, Finding, SelfCheck};
 pub use client::{AskError, Stream, ask, attend, converse};
 pub use frame::{Frame, FrameError, MAXIMUM_FRAME, decode, decode_length};
+pub use lock::{LockStatus, Passphrase};
 pub use message::{
     Answer, Ask, Credential, EntryStatus, Explanation, FailureOnWire, Got, IdentityClaims, Need, Reply, Request,
     Status, Supply, VERSION,

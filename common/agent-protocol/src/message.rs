@@ -8,6 +8,7 @@ use credmint_vocabulary::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::{CertificateReport, CertificateWanted};
+use crate::lock::{LockStatus, Passphrase};
 use crate::sign_in::{Approve, Login, Logout, SessionStatus, Visit};
 use crate::wire_secret::WireSecret;
 
@@ -62,6 +63,10 @@ pub enum Ask {
     Login(Login),
     /// A person signs out.
     Logout(Logout),
+    /// What is kept is encrypted under a passphrase.
+    Lock(Passphrase),
+    /// It is decrypted.
+    Unlock(Passphrase),
     /// The agent drops everything and ends.
     Stop,
     /// A request of a later version.
@@ -90,7 +95,7 @@ impl Ask {
             Self::Login(login) => (&mut login.settings, &mut login.usual_settings),
             Self::Logout(logout) => (&mut logout.settings, &mut logout.usual_settings),
             Self::Status { settings, usual_settings } => (settings, usual_settings),
-            Self::Stop | Self::Unknown => return,
+            Self::Lock(_) | Self::Unlock(_) | Self::Stop | Self::Unknown => return,
         };
         *settings = settings.take().or(named);
         *usual_settings = usual_settings.take().or(usual);
@@ -288,6 +293,9 @@ pub struct Status {
     /// Who signed in for the identities that the caller's settings name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionStatus>,
+    /// That all of it is encrypted, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locked: Option<LockStatus>,
 }
 
 /// One entry, without what it holds.

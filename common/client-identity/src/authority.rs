@@ -28,6 +28,22 @@ pub struct Authority {
     not_after: Timestamp,
 }
 
+/// Holds all of an authority but its key.
+#[derive(Clone)]
+pub struct PublicAuthority {
+    params: CertificateParams,
+    pem: String,
+    not_after: Timestamp,
+}
+
+impl PublicAuthority {
+    /// Makes the authority whole again.
+    #[must_use]
+    pub fn with_key(self, key: PrivateKey) -> Authority {
+        Authority { key, params: self.params, pem: self.pem, not_after: self.not_after }
+    }
+}
+
 /// Says why nothing was issued.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -65,6 +81,12 @@ impl Authority {
         let key = PrivateKey::generate(KeyAlgorithm::EcdsaP256)?;
         let pem = params.self_signed(&*key.signer()?).map_err(|_| AuthorityError::Signing)?.pem();
         Ok(Self { key, params, pem, not_after: now.plus(life) })
+    }
+
+    /// Takes it apart: what everybody may know, and the key.
+    #[must_use]
+    pub fn parts(self) -> (PublicAuthority, PrivateKey) {
+        (PublicAuthority { params: self.params, pem: self.pem, not_after: self.not_after }, self.key)
     }
 
     /// Lends the authority's own certificate: the trust anchor.

@@ -18,7 +18,7 @@ mod private_key;
 mod request;
 
 pub use algorithm::KeyAlgorithm;
-pub use authority::{Authority, AuthorityError};
+pub use authority::{Authority, AuthorityError, PublicAuthority};
 pub use bundle::Bundle;
 pub use description::Description;
 pub use difference::{Asked, Difference};

@@ -55,6 +55,9 @@ pub enum IdentityError {
         /// What the issuer said, for people.
         why: String,
     },
+    /// The session is there, encrypted.
+    #[error("credmint is locked")]
+    Locked,
     /// The session could not be renewed now.
     #[error(transparent)]
     SignIn(#[from] SignInError),
@@ -96,6 +99,7 @@ impl IdentityError {
             Self::SignedOut { name } | Self::SessionOver { name, .. } => {
                 Some(format!("credmint login {name}").trim_end().to_owned())
             }
+            Self::Locked => Some("credmint unlock".to_owned()),
             Self::Token { place, .. } => Some(format!("look at {place}: it must hold the token and nothing else")),
             Self::WrongAudience { wanted, .. } => Some(format!("have the token issued for the audience {wanted}")),
         }

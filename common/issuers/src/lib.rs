@@ -30,4 +30,4 @@ pub use local_ca::Authorities;
 pub use offline::{complete, request};
 pub use pending::{PendingRequests, Waiting};
 pub use template::TemplateError;
-pub use vault::{Lease, VaultRefusal, revoke};
+pub use vault::{Lease, Lender, VaultRefusal, revoke};

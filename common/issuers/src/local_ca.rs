@@ -24,6 +24,17 @@ pub struct Authorities(Mutex<BTreeMap<String, Authority>>);
 const LIFE: Duration = Duration::from_secs(365 * 24 * 3600);
 
 impl Authorities {
+    /// Takes all of them out, with the names of their issuers.
+    #[must_use]
+    pub fn take(&self) -> BTreeMap<String, Authority> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts one in.
+    pub fn put(&self, issuer_name: String, authority: Authority) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(issuer_name, authority);
+    }
+
     /// Lends the authority of an issuer; makes it when there is none yet, or when it is over.
     pub(crate) fn with<T>(
         &self,

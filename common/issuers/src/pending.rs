@@ -7,13 +7,21 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use credmint_client_identity::PrivateKey;
 use credmint_vocabulary::Timestamp;
 
 use crate::prepared::Prepared;
 
 /// Keeps requests by the name of the entry that they are for.
 #[derive(Default)]
-pub struct PendingRequests(Mutex<BTreeMap<[u8; 32], Pending>>);
+pub struct PendingRequests {
+    whole: Mutex<BTreeMap<[u8; 32], Pending>>,
+    /// Those whose keys are kept elsewhere meanwhile.
+    keyless: Mutex<BTreeMap<[u8; 32], Keyless>>,
+}
+
+/// Holds all of a request but its key, which [`PendingRequests::take_keys`] gave out.
+struct Keyless(Box<dyn FnOnce(PrivateKey) -> Pending + Send>, Option<[u8; 32]>);
 
 /// Holds one of them.
 pub(crate) struct Pending {
@@ -56,6 +64,13 @@ impl Pending {
         Self { prepared, since: now, not_before: None, renews: false, until: None, owner: None }
     }
 
+    fn parts(self) -> (PrivateKey, Keyless) {
+        let Self { prepared: Prepared { key, request, asked }, since, not_before, renews, until, owner } = self;
+        let prepared = move |key| Prepared { key, request, asked };
+        let with = move |key| Self { prepared: prepared(key), since, not_before, renews, until, owner };
+        (key, Keyless(Box::new(with), owner))
+    }
+
     fn lives(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| now < until)
     }
@@ -74,7 +89,7 @@ impl PendingRequests {
     /// Tells whether there is none that is still waited for.
     #[must_use]
     pub fn is_empty(&self, now: Timestamp) -> bool {
-        !self.all().values().any(|pending| pending.lives(now))
+        self.keyless().is_empty() && !self.all().values().any(|pending| pending.lives(now))
     }
 
     /// Says whose a request is.
@@ -84,17 +99,20 @@ impl PendingRequests {
 
     /// Wipes the key of a request; tells whether there was one.
     pub fn drop_request(&self, entry: [u8; 32]) -> bool {
-        self.all().remove(&entry).is_some()
+        let keyless = self.keyless().remove(&entry).is_some();
+        self.all().remove(&entry).is_some() || keyless
     }
 
     /// Wipes the keys of somebody's requests.
     pub fn drop_of(&self, owner: [u8; 32]) {
         self.all().retain(|_, pending| pending.owner != Some(owner));
+        self.keyless().retain(|_, Keyless(_, own)| *own != Some(owner));
     }
 
     /// Wipes all keys.
     pub fn clear(&self) {
         self.all().clear();
+        self.keyless().clear();
     }
 
     pub(crate) fn take(&self, entry: [u8; 32], now: Timestamp) -> Option<Pending> {
@@ -107,8 +125,30 @@ impl PendingRequests {
         self.all().insert(entry, pending);
     }
 
+    /// Takes the keys of all requests out; what is left waits for them.
+    #[must_use]
+    pub fn take_keys(&self) -> Vec<([u8; 32], PrivateKey)> {
+        let all = std::mem::take(&mut *self.all());
+        let take = |(entry, pending): ([u8; 32], Pending)| {
+            let (key, keyless) = pending.parts();
+            self.keyless().insert(entry, keyless);
+            (entry, key)
+        };
+        all.into_iter().map(take).collect()
+    }
+
+    /// Makes a request whole again, unless it was dropped meanwhile.
+    pub fn give_key(&self, entry: [u8; 32], key: PrivateKey) {
+        let keyless = self.keyless().remove(&entry);
+        keyless.into_iter().for_each(|Keyless(with, _)| self.keep(entry, with(key.copied())));
+    }
+
+    fn keyless(&self) -> MutexGuard<'_, BTreeMap<[u8; 32], Keyless>> {
+        self.keyless.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn all(&self) -> MutexGuard<'_, BTreeMap<[u8; 32], Pending>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.whole.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -21,6 +21,7 @@ pub mod hardening;
 pub mod last_failure;
 pub mod places;
 pub mod prefilter;
+pub mod question;
 pub mod report;
 pub mod start;
 pub mod streams;

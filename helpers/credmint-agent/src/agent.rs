@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 
 use crate::bridge::Bridge;
 use crate::entries::{Entries, Entry};
+use crate::lock::Lock;
 use crate::material::SettingsCache;
 use crate::recipe::EntryKey;
 use crate::sessions::{Session, SessionKey, Sessions};
@@ -27,6 +28,8 @@ pub(crate) struct Agent {
     pub(crate) settings: SettingsCache,
     /// What is kept.
     pub(crate) entries: Entries,
+    /// Whether all of it is encrypted.
+    pub(crate) lock: Lock,
     /// Who is signed in.
     pub(crate) sessions: Sessions,
     /// What `terraform login` brought.
@@ -49,6 +52,8 @@ pub(crate) struct Agent {
     pub(crate) stays_until: Cell<Option<Timestamp>>,
     /// Shared by every conversation that is under way.
     pub(crate) busy: Rc<()>,
+    /// Shared by every revocation that is under way.
+    pub(crate) revoking: Rc<()>,
     /// Wakes the renewal task when entries change.
     pub(crate) changed: Notify,
     /// Ends the process.
@@ -66,6 +71,7 @@ impl Agent {
         Rc::new(Self {
             settings: SettingsCache::default(),
             entries: Entries::default(),
+            lock: Lock::default(),
             sessions: Sessions::default(),
             stored: Stored::default(),
             terraform_login: TerraformLogin::default(),
@@ -77,6 +83,7 @@ impl Agent {
             started: now,
             stays_until: Cell::default(),
             busy: Rc::default(),
+            revoking: Rc::default(),
             changed: Notify::new(),
             stop: Notify::new(),
             dropped: RefCell::default(),

@@ -26,7 +26,8 @@ pub(crate) async fn prepare(agent: &Rc<Agent>, recipe: &Recipe) -> Result<(), Fa
 /// Turns an entry into what the caller's settings say: those that made it may have another port for the bridge.
 pub(crate) fn deliver(agent: &Agent, recipe: &Rc<Recipe>, entry: &Entry) -> Result<Credential, Failure> {
     let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.hostname))?;
-    match (route.host.deliver, &entry.held) {
+    let held = entry.held.get().ok_or_else(crate::failure::locked)?;
+    match (route.host.deliver, &*held) {
         (Deliver::Bridge, _) => session(agent, recipe),
         (Deliver::Token | Deliver::Inline, Held::Token(token)) => Ok(bearer(&token.token, entry)),
         (Deliver::Inline, Held::Identity(identity)) => inline(identity, route.host, entry),

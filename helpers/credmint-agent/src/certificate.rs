@@ -44,7 +44,8 @@ async fn report(
     checks: bool,
     deadline: Deadline,
 ) -> Result<CertificateReport, Failure> {
-    let Held::Identity(identity) = &entry.held else { return Err(gets_a_token(recipe)) };
+    let held = entry.held.get().ok_or_else(crate::failure::locked)?;
+    let Held::Identity(identity) = &*held else { return Err(gets_a_token(recipe)) };
     let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.hostname))?;
     let self_check = if checks { Some(self_check::of(agent, entry, identity, deadline).await) } else { None };
     Ok(CertificateReport {

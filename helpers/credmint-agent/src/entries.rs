@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 use credmint_client_identity::ClientIdentity;
 use credmint_https::Upstream;
 use credmint_identities::Claims;
-use credmint_issuers::{BearerToken, Granted, Lease};
+use credmint_issuers::{BearerToken, Granted};
 use credmint_settings::Deliver;
 use credmint_vocabulary::{Failure, Timestamp};
 use tokio::sync::watch;
 
+use crate::lock::{Lent, Sealable};
 use crate::recipe::{EntryKey, Recipe};
 use crate::sessions::SignIn;
 
@@ -24,7 +25,9 @@ pub(crate) struct Entry {
     /// How it was made, and is made again.
     pub(crate) recipe: Rc<Recipe>,
     /// The credential.
-    pub(crate) held: Held,
+    pub(crate) held: Sealable<Held>,
+    /// What may be said of it at any time.
+    pub(crate) facts: Facts,
     /// Name of the identity that had an answer, and its claims.
     pub(crate) identity: Option<(String, Option<Claims>)>,
     /// The sign-in that it was made from, if it was a person's.
@@ -32,7 +35,7 @@ pub(crate) struct Entry {
     /// What was granted differently from what was asked.
     pub(crate) notes: Vec<String>,
     /// What has to be revoked when the entry is dropped.
-    pub(crate) lease: RefCell<Option<Lease>>,
+    pub(crate) lease: Lent,
     /// When it was made.
     pub(crate) made: Timestamp,
     /// The same by the clock that nobody can set.
@@ -50,10 +53,7 @@ pub(crate) struct Entry {
 impl Entry {
     /// Gives the end of its life; `None` for a token that does not say.
     pub(crate) fn expires(&self) -> Option<Timestamp> {
-        match &self.held {
-            Held::Token(token) => token.expires,
-            Held::Identity(identity) => Some(identity.not_after()),
-        }
+        self.facts.expires
     }
 
     /// Gives the wall clock's time, but never less than has passed: a clock that is set back makes nothing younger.
@@ -105,7 +105,7 @@ impl Entry {
 
     /// Tells whether somebody may hold the credential itself: then it is not revoked just because there is a newer one.
     pub(crate) fn is_held_elsewhere(&self) -> bool {
-        matches!(self.held, Held::Token(_))
+        self.facts.certificate.is_none()
     }
 
     /// Tells whether a run may hold the credential itself; behind the bridge nobody does.
@@ -126,6 +126,27 @@ pub(crate) enum Held {
     Token(BearerToken),
     /// A private key with its certification path.
     Identity(Arc<ClientIdentity>),
+}
+
+/// Says what a credential is, without the credential.
+pub(crate) struct Facts {
+    /// The end of its life.
+    pub(crate) expires: Option<Timestamp>,
+    /// Subject and serial number of a certificate; `None` for a token.
+    pub(crate) certificate: Option<(String, String)>,
+}
+
+impl Held {
+    /// Gives what may be said of it.
+    pub(crate) fn facts(&self) -> Facts {
+        match self {
+            Self::Token(token) => Facts { expires: token.expires, certificate: None },
+            Self::Identity(identity) => Facts {
+                expires: Some(identity.not_after()),
+                certificate: Some((identity.subject().to_owned(), identity.serial().to_owned())),
+            },
+        }
+    }
 }
 
 impl From<Granted> for Held {
@@ -196,6 +217,11 @@ impl Entries {
         self.over.set(true);
     }
 
+    /// Lets nobody wait for what is being made: it lands as nobody's.
+    pub(crate) fn abandon_flights(&self) {
+        self.flights.take();
+    }
+
     /// Tells whether anything is being made.
     pub(crate) fn has_flights(&self) -> bool {
         !self.flights.borrow().is_empty()
@@ -244,7 +270,8 @@ pub(crate) mod tests {
         let expires = life.map(|seconds| made.plus(Duration::from_secs(seconds)));
         Entry {
             recipe: recipe_for_tests(),
-            held: Held::Token(BearerToken { token: Secret::from("t"), expires }),
+            facts: Facts { expires, certificate: None },
+            held: Held::Token(BearerToken { token: Secret::from("t"), expires }).into(),
             identity: None,
             sign_in: None,
             notes: Vec::new(),
@@ -289,7 +316,7 @@ pub(crate) mod tests {
         hour.began = earlier;
         assert!(hour.is_alive(after(0)) && !hour.is_fresh(after(0)));
         assert!(hour.is_to_be_renewed(after(0), Instant::now()));
-        hour.held = Held::Token(BearerToken { token: Secret::from("t"), expires: Some(after(2900)) });
+        hour.facts.expires = Some(after(2900));
         assert!(!hour.is_alive(after(0)));
     }
 

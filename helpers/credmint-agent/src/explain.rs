@@ -54,12 +54,12 @@ async fn identities(agent: &Agent, recipe: &Recipe) -> Vec<IdentityClaims> {
 
 async fn ask(agent: &Agent, recipe: &Recipe, identity: &Identity, claims: &mut IdentityClaims) {
     let deadline = Deadline::after(std::time::Instant::now(), std::time::Duration::from_secs(5));
-    let (state, why) =
-        match credmint_identities::ask(identity, &recipe.caller, &agent.https, clock::now(), deadline).await {
-            Ok(Some(token)) => ("chosen", tell(&token, claims)),
-            Ok(None) => ("absent", Some(failure::absent(identity))),
-            Err(error) => ("failed", Some(error.to_string())),
-        };
+    let caller = recipe.caller.get().unwrap_or_default();
+    let (state, why) = match credmint_identities::ask(identity, &caller, &agent.https, clock::now(), deadline).await {
+        Ok(Some(token)) => ("chosen", tell(&token, claims)),
+        Ok(None) => ("absent", Some(failure::absent(identity))),
+        Err(error) => ("failed", Some(error.to_string())),
+    };
     state.clone_into(&mut claims.state);
     claims.why = why;
 }

@@ -73,6 +73,11 @@ pub(crate) fn of_session(error: &IdentityError) -> Failure {
     }
 }
 
+/// What is kept is encrypted until somebody gives the passphrase.
+pub(crate) fn locked() -> Failure {
+    of_session(&IdentityError::Locked)
+}
+
 /// Somebody signed out while a run went on.
 pub(crate) fn signed_out_meanwhile(name: &str) -> Failure {
     of_session(&IdentityError::SignedOut { name: name.to_owned() })

@@ -53,6 +53,7 @@ pub(crate) async fn make(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadl
     if let Some(failure) = agent.entries.failure(recipe.key, Instant::now()) {
         return Err(failure);
     }
+    agent.lock.check()?;
     let (landing, sender) = agent.entries.join(recipe.key);
     if let Some(sender) = sender {
         tokio::task::spawn_local(fly(Rc::clone(agent), Rc::clone(recipe), landing.clone(), sender));
@@ -104,17 +105,20 @@ async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Res
     let route = recipe.route().ok_or_else(|| short(failure::no_route(&recipe.hostname)))?;
     let subject = choose(agent, recipe, deadline).await?;
     let (now, began) = (clock::now(), Instant::now());
+    let caller = recipe.caller().map_err(short)?;
     let present = present(agent, recipe);
     let before = Before { requests: &agent.requests, entry: recipe.key.digest(), present: present.as_ref() };
     let (https, authorities) = (&agent.https, &agent.authorities);
-    let world = World { https, caller: &recipe.caller, authorities, before, now, deadline };
+    let world = World { https, caller: &caller, authorities, before, now, deadline };
     let token = subject.as_ref().map(|chosen| &chosen.token);
     let grant = credmint_issuers::grant(route.issuer_name, route.issuer, token, &world)
         .await
         .map_err(|error| failure::of_grant(&recipe.hostname, route.issuer_name, &error))?;
+    let held = Held::from(grant.credential);
     Ok(Entry {
         recipe: Rc::clone(recipe),
-        held: grant.credential.into(),
+        facts: held.facts(),
+        held: held.into(),
         sign_in: subject.as_ref().and_then(|chosen| chosen.sign_in),
         identity: subject.map(|chosen| (chosen.name, chosen.token.claims)),
         notes: grant.notes,
@@ -131,7 +135,7 @@ async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Res
 /// Finds the certificate that the new one is to replace, as long as it is accepted.
 fn present(agent: &Agent, recipe: &Recipe) -> Option<Arc<ClientIdentity>> {
     let entry = agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now()))?;
-    match &entry.held {
+    match &*entry.held.get()? {
         Held::Identity(identity) => Some(Arc::clone(identity)),
         Held::Token(_) => None,
     }
@@ -193,7 +197,8 @@ async fn of_workload(
     identity: &Identity,
     deadline: Deadline,
 ) -> Result<Option<SubjectToken>, (Failure, Duration)> {
-    let asked = credmint_identities::ask(identity, &recipe.caller, &agent.https, clock::now(), deadline).await;
+    let caller = recipe.caller().map_err(|failure| (failure, Duration::ZERO))?;
+    let asked = credmint_identities::ask(identity, &caller, &agent.https, clock::now(), deadline).await;
     asked.map_err(|error| failure::of_identity(&recipe.hostname, name, &error))
 }
 

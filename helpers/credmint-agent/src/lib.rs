@@ -12,6 +12,7 @@ mod explain;
 mod failure;
 mod get;
 mod listener;
+mod lock;
 mod login;
 mod logout;
 mod loopback;

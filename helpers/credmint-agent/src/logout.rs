@@ -110,6 +110,9 @@ async fn end(agent: &Rc<Agent>, session: &Session, deadline: Deadline, account: 
 
 async fn revoked(agent: &Agent, session: &Session, deadline: Deadline) -> Result<String, String> {
     let name = &session.name;
+    if session.is_sealed() {
+        return Err(format!("{name}: signed out here, but not at the issuer: credmint was locked"));
+    }
     let Ok(kept) = session.kept() else { return Ok(format!("{name}: the session was over already")) };
     match &session.source {
         Source::Provider(provider) => {
@@ -127,8 +130,13 @@ async fn revoked(agent: &Agent, session: &Session, deadline: Deadline) -> Result
 
 /// Revokes what an entry was lent; an entry without a lease is dropped, and ends by itself where it was handed out.
 async fn end_entry(agent: &Agent, name: &str, entry: &Rc<Entry>, deadline: Deadline, account: &mut Account) {
-    let Some(lease) = entry.lease.take() else { return };
     let hostname = &entry.recipe.hostname;
+    if entry.lease.is_sealed() {
+        account
+            .failed
+            .push(format!("{name}: what it got for {hostname} is dropped, but not revoked: credmint was locked"));
+    }
+    let Some(lease) = entry.lease.take() else { return };
     let step = deadline.at_most(Instant::now(), ONE_REVOCATION);
     let revoked = credmint_issuers::revoke(lease, &agent.https, step).await;
     account.note(

@@ -8,8 +8,10 @@ use std::rc::Rc;
 use aws_lc_rs::digest::{Context, SHA256};
 use credmint_identities::Caller;
 use credmint_settings::{Identity, Route, Settings};
-use credmint_vocabulary::Hostname;
+use credmint_vocabulary::{Failure, Hostname};
 
+use crate::failure;
+use crate::lock::Sealable;
 use crate::sessions::{SessionKey, Sessions, SignIn};
 
 /// Names an entry: SHA-256 over route, identities, issuer and what the caller supplied.
@@ -30,7 +32,7 @@ pub(crate) struct Recipe {
     /// Settings that the caller meant.
     pub(crate) settings: Rc<Settings>,
     /// What was read from the caller.
-    pub(crate) caller: Caller,
+    pub(crate) caller: Sealable<Caller>,
     /// Sign-ins of the people among its identities, as they were when it was made.
     pub(crate) sign_ins: Vec<SignIn>,
     /// Key of the entry that it makes.
@@ -44,12 +46,18 @@ impl Recipe {
         let people = route.identities().filter_map(|(name, identity)| session_of(name, identity));
         let sign_ins: Vec<SignIn> = people.map(|key| sessions.sign_in(key)).collect();
         let key = key_of(&hostname, &route, &caller, &sign_ins);
-        Some(Self { hostname, settings, caller, sign_ins, key })
+        Some(Self { hostname, settings, caller: caller.into(), sign_ins, key })
+    }
+
+    /// Gives what was read from the caller, unless that is locked away.
+    pub(crate) fn caller(&self) -> Result<Rc<Caller>, Failure> {
+        self.caller.get().ok_or_else(failure::locked)
     }
 
     /// Gives the key of a token that is stored for this route and caller, whoever signs in or out meanwhile.
     pub(crate) fn stored_key(&self) -> EntryKey {
-        self.route().map_or(self.key, |route| key_of(&self.hostname, &route, &self.caller, &[]))
+        let known = self.route().zip(self.caller.get());
+        known.map_or(self.key, |(route, caller)| key_of(&self.hostname, &route, &caller, &[]))
     }
 
     /// Gives the route, which was there when the recipe was made.

@@ -20,6 +20,9 @@ pub(crate) async fn run(agent: Rc<Agent>) {
             () = sleep(until_one_ends(&agent, clock::now())) => {}
             () = agent.changed.notified() => {}
         }
+        if agent.lock.is_shut() {
+            continue;
+        }
         revoke_dropped(&agent).await;
         agent.superseded.borrow_mut().retain(|entry| entry.is_alive(clock::now()));
         for entry in agent.entries.all() {
@@ -53,7 +56,8 @@ fn look_after(agent: &Rc<Agent>, entry: &Rc<Entry>, now: Timestamp) {
 }
 
 /// Revokes what was dropped. What cannot be revoked ends by itself.
-async fn revoke_dropped(agent: &Agent) {
+pub(crate) async fn revoke_dropped(agent: &Agent) {
+    let _under_way = Rc::clone(&agent.revoking);
     let deadline = Deadline::after(Instant::now(), REVOCATION);
     for lease in agent.dropped.take() {
         let _ = credmint_issuers::revoke(lease, &agent.https, deadline).await;

@@ -15,7 +15,7 @@ use crate::agent::Agent;
 use crate::connection::{ConnectionError, Stream, receive_soon, send};
 use crate::recipe::{EntryKey, Recipe};
 use crate::sessions::Sessions;
-use crate::{answers, certificate, explain, get, login, logout, status, terraform_login};
+use crate::{answers, certificate, explain, failure, get, lock, login, logout, status, terraform_login};
 
 /// Serves the one request of a connection.
 pub(crate) async fn serve(agent: &Rc<Agent>, stream: &mut dyn Stream) -> Result<(), ConnectionError> {
@@ -55,6 +55,17 @@ impl From<ConnectionError> for Ended {
 }
 
 async fn dispatch(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Result<Reply, Ended> {
+    if !needs_the_key(&ask) {
+        return answer(agent, stream, ask).await;
+    }
+    agent.lock.check()?;
+    tokio::select! {
+        reply = answer(agent, stream, ask) => reply,
+        () = agent.lock.closing.notified() => Err(failure::locked().into()),
+    }
+}
+
+async fn answer(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Result<Reply, Ended> {
     match ask {
         Ask::Get(got) => credential(agent, stream, &got).await,
         Ask::Store { got, object } => terraform_login::store(agent, stream, &got, &object).await,
@@ -75,12 +86,22 @@ async fn dispatch(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Resul
         }
         Ask::Login(login) => login::login(agent, stream, &login).await,
         Ask::Logout(logout) => Ok(logout::logout(agent, &logout).await?),
+        Ask::Lock(passphrase) => Ok(lock::lock(agent, passphrase).await?),
+        Ask::Unlock(passphrase) => Ok(lock::unlock(agent, passphrase).await?),
         Ask::Stop => {
             agent.stop.notify_one();
             Ok(Reply::Done)
         }
         _ => Err(Failure::new(FailureKind::Usage, "the agent does not know this request").hint(RESTART).into()),
     }
+}
+
+/// Tells whether it can be done only while nothing is locked away.
+fn needs_the_key(ask: &Ask) -> bool {
+    matches!(
+        ask,
+        Ask::Get(_) | Ask::Store { .. } | Ask::Explain(_) | Ask::Anchor(_) | Ask::Certificate(_) | Ask::Login(_)
+    )
 }
 
 async fn credential(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result<Reply, Ended> {
@@ -186,7 +207,8 @@ pub(crate) async fn caller_of(stream: &mut dyn Stream, reads: CallerReads) -> Re
     Ok(supplied(supply))
 }
 
-fn supplied(supply: Supply) -> Caller {
+/// Takes over what a caller supplied.
+pub(crate) fn supplied(supply: Supply) -> Caller {
     Caller {
         environment: supply.environment.into_iter().map(|(name, value)| (name, value.into_secret())).collect(),
         files: supply.files.into_iter().map(|(path, value)| (path.into(), value.into_secret())).collect(),

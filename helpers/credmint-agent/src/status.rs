@@ -11,7 +11,7 @@ use credmint_settings::Settings;
 use credmint_vocabulary::Hostname;
 
 use crate::agent::Agent;
-use crate::entries::{Entry, Held};
+use crate::entries::Entry;
 use crate::recipe::{EntryKey, Recipe, session_of};
 
 /// Tells one caller how the agent is.
@@ -35,6 +35,7 @@ pub(crate) fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) ->
         entries,
         other_entries: others.len(),
         sessions: sessions(agent, settings),
+        locked: agent.lock.status(),
     }
 }
 
@@ -66,12 +67,9 @@ fn caller_for(settings: &Settings, host: &Hostname, caller: &Caller) -> Caller {
 
 /// Describes one entry without what it holds.
 pub(crate) fn of_entry(entry: &Entry) -> EntryStatus {
-    let (kind, subject, serial) = match &entry.held {
-        Held::Identity(identity) => {
-            ("certificate", Some(identity.subject().to_owned()), Some(identity.serial().to_owned()))
-        }
-        _ => ("token", None, None),
-    };
+    let certificate = entry.facts.certificate.clone();
+    let kind = if certificate.is_some() { "certificate" } else { "token" };
+    let (certificate_subject, serial) = certificate.unzip();
     let claims = entry.identity.as_ref().and_then(|(_, claims)| claims.as_ref());
     EntryStatus {
         hostname: entry.recipe.hostname.to_string(),
@@ -79,7 +77,7 @@ pub(crate) fn of_entry(entry: &Entry) -> EntryStatus {
         subject: claims.and_then(Claims::sub),
         issuer: entry.recipe.route().map(|route| route.issuer_name.to_owned()).unwrap_or_default(),
         kind: kind.to_owned(),
-        certificate_subject: subject,
+        certificate_subject,
         serial,
         expires: entry.expires().map(|end| end.to_string()),
         remaining_seconds: entry.expires().map(|end| end.remaining(clock::now()).as_secs()),

@@ -7,23 +7,34 @@ use std::collections::HashMap;
 
 use credmint_vocabulary::Secret;
 
+use crate::lock::{Sealable, SealingKey};
 use crate::recipe::EntryKey;
 
 /// Keeps them.
 #[derive(Default)]
 pub(crate) struct Stored {
-    tokens: RefCell<HashMap<EntryKey, Secret<String>>>,
+    tokens: RefCell<HashMap<EntryKey, Sealable<Secret<String>>>>,
 }
 
 impl Stored {
     /// Keeps one in place of the one before.
     pub(crate) fn put(&self, key: EntryKey, token: &Secret<String>) {
-        self.tokens.borrow_mut().insert(key, token.copied());
+        self.tokens.borrow_mut().insert(key, token.copied().into());
     }
 
     /// Gives one.
     pub(crate) fn get(&self, key: EntryKey) -> Option<Secret<String>> {
-        self.tokens.borrow().get(&key).map(Secret::copied)
+        self.tokens.borrow().get(&key)?.get().map(|token| token.copied())
+    }
+
+    /// Encrypts all.
+    pub(crate) fn seal(&self, key: &SealingKey) {
+        self.tokens.borrow().values().for_each(|token| token.seal(key));
+    }
+
+    /// Brings them back.
+    pub(crate) fn unseal(&self, key: &SealingKey) {
+        self.tokens.borrow().values().for_each(|token| token.unseal(key));
     }
 
     /// Drops one.

@@ -61,6 +61,16 @@ pub(crate) enum Command {
     /// Revokes the session at the issuer if that can be done (RFC 7009), drops it and every entry that was made from it,
     /// and says what could not be revoked.
     Logout(LogoutArguments),
+    /// Encrypt everything that the agent keeps, under a passphrase.
+    ///
+    /// Until `credmint unlock` nothing is handed out, renewed or signed in, and nobody who reads the agent's memory finds a
+    /// token or a key. Asks for the passphrase twice; without a terminal it is one line of standard input. Who forgets it ends
+    /// the agent (`credmint agent stop`) and signs in again.
+    Lock,
+    /// Decrypt what `credmint lock` encrypted.
+    ///
+    /// After a wrong passphrase the next try has to wait: 1 s, 2 s, 4 s, up to a minute.
+    Unlock,
     /// Tell by the exit status whether somebody has to sign in.
     ///
     /// 0: a sign-in is needed; 1: signed in; others: failures. Prints nothing, asks nobody but a running agent. Without a

@@ -11,6 +11,7 @@ mod explain;
 #[cfg(test)]
 mod golden;
 mod life;
+mod lock;
 mod out;
 mod people_host;
 mod programs;

@@ -9,7 +9,7 @@ use clap::CommandFactory;
 use credmint_vocabulary::Failure;
 
 use crate::command_line::{Command, CommandLine, Parsed, parse};
-use crate::{cert, demo, explain, out, setup, sign_in, status};
+use crate::{cert, demo, explain, lock, out, setup, sign_in, status};
 
 /// Runs what the arguments say.
 pub(crate) fn from_arguments(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -29,6 +29,8 @@ fn run(parsed: &Parsed) -> Result<ExitCode, Failure> {
         Parsed::Command(Command::Setup(arguments)) => setup::run(arguments)?,
         Parsed::Command(Command::Login(arguments)) => sign_in::login(arguments)?,
         Parsed::Command(Command::Logout(arguments)) => sign_in::logout(arguments)?,
+        Parsed::Command(Command::Lock) => lock::lock()?,
+        Parsed::Command(Command::Unlock) => lock::unlock()?,
         Parsed::Command(Command::NeedsLogin { name }) => return sign_in::needs_login(name.as_deref()),
         Parsed::Command(Command::Status(arguments)) => status::run(arguments)?,
         Parsed::Command(Command::Explain(arguments)) => explain::run(arguments)?,

@@ -2,7 +2,7 @@
 //! The agent's own report and the file of last failures become text or one JSON object.
 //! Starts no agent: one that is not running is a state, not a failure.
 
-use credmint_agent_protocol::{Answer, Ask, EntryStatus, Status};
+use credmint_agent_protocol::{Answer, Ask, EntryStatus, LockStatus, Status};
 use credmint_local_machine::{LastFailure, last_failure};
 use credmint_vocabulary::{Failure, FailureKind, Timestamp, printable};
 use serde_json::{Value, json};
@@ -108,9 +108,17 @@ fn about_agent(status: Option<&Status>, style: Style) -> Vec<String> {
         "agent      {state}, process {}, version {}, since {}",
         status.pid, status.version, status.started
     )];
+    lines.extend(status.locked.as_ref().map(|lock| locked(lock, style)));
     lines.extend(list("hardening  ", &status.hardening));
     lines.extend(list("bridge     ", &status.bridge));
     lines
+}
+
+fn locked(lock: &LockStatus, style: Style) -> String {
+    let wrong =
+        if lock.wrong_tries == 0 { String::new() } else { format!(", {} wrong passphrases since", lock.wrong_tries) };
+    let state = style.paint(Tone::Bad, "locked");
+    format!("lock       {state} since {}{wrong}; next: credmint unlock", printable(&lock.since, 40))
 }
 
 /// Puts each value on a line of its own, under the first.
@@ -193,6 +201,7 @@ mod tests {
             entries: vec![entry::tests::certificate(), token],
             other_entries: 1,
             sessions: vec![session::tests::session(), over],
+            locked: None,
         }
     }
 
@@ -227,6 +236,14 @@ mod tests {
         let entry = EntryStatus { subject: Some(bad()), notes: vec![bad()], ..certificate };
         let text = render(Some(&Status { entries: vec![entry], ..status() }), &[], entry::tests::now(), Style::Plain);
         assert!(!text.contains('\x1b') && text.matches("a [2Jb c").count() == 3, "{text}");
+    }
+
+    #[test]
+    fn a_locked_agent_says_so_and_how_often_somebody_tried() {
+        let lock = LockStatus { since: "2026-11-30T15:58:00Z".into(), wrong_tries: 2 };
+        let text = locked(&lock, Style::Plain);
+        let wanted = "lock       locked since 2026-11-30T15:58:00Z, 2 wrong passphrases since; next: credmint unlock";
+        assert_eq!(text, wanted);
     }
 
     #[test]

@@ -27,11 +27,13 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn help_is_like_the_golden_files() {
-    let verbs: [&[&str]; 14] = [
+    let verbs: [&[&str]; 16] = [
         &[],
         &["setup"],
         &["login"],
         &["logout"],
+        &["lock"],
+        &["unlock"],
         &["needs-login"],
         &["status"],
         &["explain"],

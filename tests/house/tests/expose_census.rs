@@ -50,6 +50,7 @@ const CENSUS: &[(&str, usize, &str)] = &[
         2,
         "the word into the address that it is, the cookie into its header",
     ),
+    ("helpers/credmint-agent/src/lock/passphrase.rs", 1, "Argon2 takes the passphrase"),
     ("helpers/credmint-agent/src/recipe.rs", 2, "what the caller supplied is digested into the entry's key"),
     (
         "helpers/credmint-agent/src/terraform_login/codes.rs",
@@ -71,6 +72,7 @@ const CENSUS: &[(&str, usize, &str)] = &[
         1,
         "the marker, which opens nothing, into the answer of the token endpoint",
     ),
+    ("helpers/credmint/src/lock.rs", 1, "the two times that a passphrase was typed are compared"),
     ("helpers/credmint/src/demo/client.rs", 2, "the demo shows lines of what the real client printed"),
     (
         "helpers/credmint/src/demo/command.rs",

@@ -26,7 +26,7 @@ pub(super) const NO_TOKENS: &str = "its tokens cannot be read";
 impl Provider {
     /// Makes the proof that we are this client.
     pub(super) async fn proof(&self, way: &Way<'_>) -> Result<ClientProof, SignInError> {
-        let proof = prove(&self.settings.client, self.issuer(), &self.caller, way.now, way.deadline).await;
+        let proof = prove(&self.settings.client, self.issuer(), &self.caller(), way.now, way.deadline).await;
         Ok(proof.map_err(TokenEndpointError::from)?)
     }
 

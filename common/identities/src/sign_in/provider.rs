@@ -3,6 +3,7 @@
 //! Owns all it needs, the client's secret too: a refresh happens when the caller is long gone.
 
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use credmint_https::Https;
 use credmint_settings::OidcIdentity;
@@ -22,7 +23,7 @@ pub struct Provider {
     pub(super) settings: OidcIdentity,
     pub(super) metadata: Metadata,
     /// What proves the client, as far as the caller supplied it.
-    pub(super) caller: Caller,
+    caller: Mutex<Arc<Caller>>,
 }
 
 const OFFLINE: &str = "offline_access";
@@ -42,7 +43,18 @@ impl Provider {
         be_provable(&settings.client, caller, deadline).await.map_err(TokenEndpointError::from)?;
         let way = Way::new(https, &settings.peer, Timestamp::from_unix(0), deadline);
         let metadata = metadata::discover(&settings.issuer, &way).await?;
-        Ok(Self { settings: settings.clone(), metadata, caller: own })
+        Ok(Self { settings: settings.clone(), metadata, caller: Mutex::new(Arc::new(own)) })
+    }
+
+    /// Gives what proves the client, as far as the caller supplied it.
+    #[must_use]
+    pub fn caller(&self) -> Arc<Caller> {
+        Arc::clone(&self.caller.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts other proofs of the client in their place: none while they are kept elsewhere.
+    pub fn set_caller(&self, caller: Caller) {
+        *self.caller.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(caller);
     }
 
     /// Gives host and port of the issuer, for messages.

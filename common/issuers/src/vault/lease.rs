@@ -2,8 +2,10 @@
 //! A lease comes in, nothing goes out but whether it worked.
 //! Is called when an entry is dropped, so that a token lives no longer than what it was got for.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use credmint_client_identity::ClientIdentity;
 use credmint_https::Https;
 use credmint_vocabulary::{Deadline, Secret, Timestamp};
 use serde_json::json;
@@ -26,7 +28,31 @@ pub struct Lease {
     lease_id: Option<String>,
 }
 
+/// Says where a lease is from, without anything that gives a right there.
+#[derive(Debug)]
+pub struct Lender {
+    server: Server,
+    token_is_ours: bool,
+    lease_id: Option<String>,
+}
+
+impl Lender {
+    /// Makes the lease whole again.
+    #[must_use]
+    pub fn lease(mut self, token: Secret<String>, client: Option<ClientIdentity>) -> Lease {
+        self.server.trust.client = client.map(Arc::new);
+        Lease::new(self.server, token, self.token_is_ours, self.lease_id)
+    }
+}
+
 impl Lease {
+    /// Takes it apart: where it is from, the token, and the client identity of a login by certificate.
+    #[must_use]
+    pub fn parts(mut self) -> (Lender, Secret<String>, Option<Arc<ClientIdentity>>) {
+        let client = self.server.trust.client.take();
+        (Lender { server: self.server, token_is_ours: self.token_is_ours, lease_id: self.lease_id }, self.token, client)
+    }
+
     pub(crate) fn new(server: Server, token: Secret<String>, token_is_ours: bool, lease_id: Option<String>) -> Self {
         Self { server, token, token_is_ours, lease_id }
     }

@@ -30,7 +30,7 @@ mod transport;
 
 pub(crate) use answer::{Envelope, Reply, told};
 pub(crate) use lease::give_back;
-pub use lease::{Lease, revoke};
+pub use lease::{Lease, Lender, revoke};
 pub(crate) use login::{client_identity, life, log_in, read as read_needed};
 pub use refusal::VaultRefusal;
 pub(crate) use server::{check_path, check_role};

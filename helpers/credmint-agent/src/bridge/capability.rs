@@ -54,6 +54,11 @@ impl Capabilities {
         self.given.borrow_mut().retain(|(_, until, _)| *until > now);
     }
 
+    /// Withdraws all.
+    pub(super) fn withdraw(&self) {
+        self.given.take();
+    }
+
     /// Withdraws all capabilities of an entry.
     pub(super) fn close(&self, key: EntryKey) {
         self.given.borrow_mut().retain(|(_, _, to)| to.recipe.key != key);

@@ -74,6 +74,7 @@ fn visit(agent: &Agent, port: u16, target: Option<Target>, request: &Request<Inc
     let bridge = agent.bridge.as_ref().ok_or_else(|| refused("there is no bridge"))?;
     let own = own_name(request.headers(), port)?;
     let target = target.ok_or_else(|| refused("the path of the request names no host"))?;
+    agent.lock.check()?;
     let asker = target.asker();
     let (recipe, url) = match target {
         Target::Api { hostname, path_and_query } => {
@@ -162,10 +163,8 @@ fn upstream_of(agent: &Agent, entry: &Entry) -> Result<Rc<Upstream>, Failure> {
 pub(crate) fn connections_of(agent: &Agent, entry: &Entry) -> Result<Upstream, Failure> {
     let hostname = &entry.recipe.hostname;
     let route = entry.recipe.route().ok_or_else(|| crate::failure::no_route(hostname))?;
-    let client = match &entry.held {
-        Held::Identity(identity) => Some(Arc::clone(identity)),
-        _ => None,
-    };
+    let held = entry.held.get().ok_or_else(crate::failure::locked)?;
+    let client = if let Held::Identity(identity) = &*held { Some(Arc::clone(identity)) } else { None };
     let peer = &route.host.peer;
     let trust = Trust { ca: peer.ca.clone(), ca_only: peer.ca_only, proxy: peer.proxy.clone(), client };
     let address = route.host.upstream.clone().unwrap_or_else(|| format!("https://{hostname}"));
@@ -183,7 +182,8 @@ fn outgoing(mut parts: Parts, visit: &Visit, entry: &Entry) -> Result<Parts, Fai
         // What is rewritten must be readable.
         parts.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }
-    if let Held::Token(token) = &entry.held {
+    let held = entry.held.get().ok_or_else(crate::failure::locked)?;
+    if let Held::Token(token) = &*held {
         parts.headers.insert(header::AUTHORIZATION, bearer(token.token.expose())?);
     }
     let query = visit.url.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -220,9 +220,9 @@ async fn incoming(
         let value = HeaderValue::try_from(rewriter.archive(address)?);
         parts.headers.insert(TERRAFORM_GET, value.map_err(|_| refused("the archive's address is malformed"))?);
     }
-    if let (Held::Identity(identity), true) = (&entry.held, refusal::may_be_one(&parts)) {
+    if let (Some((subject, _)), true) = (&entry.facts.certificate, refusal::may_be_one(&parts)) {
         let page = collect(body, &visit.recipe.hostname).await?;
-        let refusal = refusal::of_page(&page, &visit.recipe.hostname, identity.subject());
+        let refusal = refusal::of_page(&page, &visit.recipe.hostname, subject);
         return refusal.map_or_else(|| Ok(Response::from_parts(parts, reply::body(page))), Err);
     }
     if !describes_package(&parts, visit) {

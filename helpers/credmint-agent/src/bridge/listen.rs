@@ -81,13 +81,17 @@ async fn serve(agent: Rc<Agent>, stream: TcpStream, _permit: OwnedSemaphorePermi
         }
         forward::answer(Rc::clone(&agent), port, request)
     });
-    // An error means that the client went away or spoke no HTTP: there is nobody to tell.
-    let _ = http1::Builder::new()
+    let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
         .max_buf_size(MOST_BUFFERED)
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::select! {
+        // An error means that the client went away or spoke no HTTP: there is nobody to tell.
+        _ = serving => {}
+        // Locked: what is under way holds a credential.
+        () = agent.lock.closing.notified() => {}
+    }
 }
 
 const MOST_CONNECTIONS: usize = 256;

@@ -23,6 +23,7 @@ use credmint_vocabulary::{Failure, FailureKind, Secret};
 use zeroize::Zeroizing;
 
 use crate::agent::Agent;
+use crate::lock::SealingKey;
 use crate::recipe::{EntryKey, Recipe};
 use capability::Capabilities;
 pub(crate) use forward::connections_of;
@@ -70,6 +71,17 @@ impl Bridge {
     pub(crate) fn sweep(&self, is_kept: impl Fn(EntryKey) -> bool) {
         self.capabilities.sweep(Instant::now());
         self.sessions.close_unused(is_kept, Instant::now());
+    }
+
+    /// Encrypts the sessions, and withdraws the capabilities: their runs are broken off.
+    pub(crate) fn seal(&self, key: &SealingKey) {
+        self.capabilities.withdraw();
+        self.sessions.seal(key);
+    }
+
+    /// Brings the sessions back.
+    pub(crate) fn unseal(&self, key: &SealingKey) {
+        self.sessions.unseal(key);
     }
 
     /// Ends all sessions of an entry.

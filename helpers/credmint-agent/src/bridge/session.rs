@@ -10,13 +10,20 @@ use std::time::{Duration, Instant};
 use credmint_vocabulary::{Failure, Hostname, Secret};
 
 use super::random_token;
+use crate::lock::{Sealable, SealingKey};
 use crate::recipe::{EntryKey, Recipe};
 
 /// Lets one run in.
 struct Session {
-    token: Secret<String>,
+    token: Sealable<Secret<String>>,
     recipe: Rc<Recipe>,
     used: Cell<Instant>,
+}
+
+impl Session {
+    fn is(&self, token: &[u8]) -> bool {
+        self.token.get().is_some_and(|own| own.same_as(token))
+    }
 }
 
 /// Keeps the sessions, the newest last.
@@ -29,7 +36,7 @@ impl Sessions {
     /// Opens a session for one run; the oldest of many goes.
     pub(super) fn open(&self, recipe: &Rc<Recipe>, now: Instant) -> Result<Secret<String>, Failure> {
         let token = random_token()?;
-        let session = Session { token: token.copied(), recipe: Rc::clone(recipe), used: now.into() };
+        let session = Session { token: token.copied().into(), recipe: Rc::clone(recipe), used: now.into() };
         let mut open = self.open.borrow_mut();
         if open.len() >= MOST_SESSIONS {
             open.pop_front();
@@ -41,7 +48,7 @@ impl Sessions {
     /// Finds what a token leads to. Every session is compared, each in constant time.
     pub(super) fn find(&self, token: &[u8], now: Instant) -> Option<Rc<Recipe>> {
         let open = self.open.borrow();
-        let found = open.iter().fold(None, |found, own| if own.token.same_as(token) { Some(own) } else { found })?;
+        let found = open.iter().fold(None, |found, own| if own.is(token) { Some(own) } else { found })?;
         found.used.set(now);
         Some(Rc::clone(&found.recipe))
     }
@@ -49,6 +56,22 @@ impl Sessions {
     /// Tells whether any run was let in for a host: others are strangers' inventions.
     pub(super) fn knows(&self, hostname: &Hostname) -> bool {
         self.open.borrow().iter().any(|session| session.recipe.hostname == *hostname)
+    }
+
+    /// Encrypts the tokens, and what the recipes have of their callers.
+    pub(super) fn seal(&self, key: &SealingKey) {
+        for session in &*self.open.borrow() {
+            session.token.seal(key);
+            session.recipe.caller.seal(key);
+        }
+    }
+
+    /// Brings them back.
+    pub(super) fn unseal(&self, key: &SealingKey) {
+        for session in &*self.open.borrow() {
+            session.token.unseal(key);
+            session.recipe.caller.unseal(key);
+        }
     }
 
     /// Ends all sessions of an entry.

@@ -3,6 +3,7 @@
 //! Begins no sign-in, and holds everything in memory alone.
 
 mod renewing;
+mod sealed;
 mod session;
 
 use std::cell::{Cell, RefCell};

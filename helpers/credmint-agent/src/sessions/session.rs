@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::time::timeout_at;
 
 use super::SignIn;
+use super::sealed::SealedTokens;
 use crate::agent::Agent;
 use crate::failure;
 
@@ -33,7 +34,7 @@ pub(crate) struct Session {
     /// The first of the sign-ins that one person made in a row.
     first: Cell<u64>,
     since: Timestamp,
-    kind: OidcTokenKind,
+    pub(super) kind: OidcTokenKind,
     pub(super) state: RefCell<State>,
     pub(super) used: Cell<Timestamp>,
     pub(super) tried: Cell<Option<Instant>>,
@@ -43,6 +44,8 @@ pub(crate) struct Session {
 #[derive(Clone)]
 pub(super) enum State {
     Live(Rc<Kept>),
+    /// The agent is locked.
+    Sealed(Rc<SealedTokens>),
     /// Why, for people.
     Over(String),
 }
@@ -173,6 +176,7 @@ impl Session {
     pub(crate) fn kept(&self) -> Result<Rc<Kept>, IdentityError> {
         match &*self.state.borrow() {
             State::Live(kept) => Ok(Rc::clone(kept)),
+            State::Sealed(_) => Err(IdentityError::Locked),
             State::Over(why) => Err(IdentityError::SessionOver { name: self.name.clone(), why: why.clone() }),
         }
     }
@@ -195,7 +199,7 @@ impl Session {
 
     /// Tells whether it keeps the agent: it is not over, and somebody used it within the last hours.
     pub(crate) fn is_in_use(&self, now: Timestamp) -> bool {
-        self.kept().is_ok() && now < self.used.get().plus(IN_USE)
+        (self.kept().is_ok() || self.is_sealed()) && now < self.used.get().plus(IN_USE)
     }
 
     pub(super) fn can_be_renewed(&self) -> bool {
@@ -212,6 +216,9 @@ impl Session {
     /// Takes what a renewal came to. New tokens replace the old ones as one object before anybody can use either. Many issuers
     /// renew no ID token: the one before is nobody's proof when it has ended.
     pub(super) fn land(&self, outcome: Result<Tokens, RefreshError>) -> Result<(), Failure> {
+        if self.is_sealed() {
+            return Err(failure::locked());
+        }
         match outcome {
             Ok(tokens) => {
                 let kept = Kept::new(tokens, self.kind);
@@ -242,13 +249,16 @@ impl Session {
 
     /// Describes it without what it holds.
     pub(crate) fn status(&self) -> SessionStatus {
+        if let State::Sealed(sealed) = &*self.state.borrow() {
+            return sealed.status.clone();
+        }
         self.end_if_it_cannot_go_on(clock::now());
         let kept = self.kept();
         let renews = kept.as_ref().ok().filter(|kept| kept.tokens.refresh.is_some()).map(|kept| kept.due().to_string());
         let how_it_ends = match &*self.state.borrow() {
             State::Over(why) => format!("over: {why}"),
-            State::Live(_) if renews.is_some() => RENEWED.to_owned(),
-            State::Live(_) => "with its token: the issuer gave none to renew it with".to_owned(),
+            State::Live(_) | State::Sealed(_) if renews.is_some() => RENEWED.to_owned(),
+            State::Live(_) | State::Sealed(_) => "with its token: the issuer gave none to renew it with".to_owned(),
         };
         SessionStatus {
             identity: self.name.clone(),

@@ -49,6 +49,7 @@ async fn go(agent: Rc<Agent>, run: Rc<Run>, login: Login, first: oneshot::Sender
     }
     let unclaimed = run.pending.take();
     if let Some(session) = unclaimed {
+        let _under_way = Rc::clone(&agent.revoking);
         agent.terraform_login.codes.end(&run);
         logout::drop_unclaimed(&agent, &session).await;
     }

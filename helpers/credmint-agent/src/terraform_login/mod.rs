@@ -24,6 +24,7 @@ use hyper::body::Incoming;
 
 use crate::agent::Agent;
 use crate::bridge::Ends;
+use crate::login::Page;
 use crate::sessions::SessionKey;
 use codes::Codes;
 pub(crate) use run::Run;
@@ -56,6 +57,9 @@ pub(crate) async fn answer(
     (hostname, endpoint): (Hostname, Endpoint),
     request: Request<Incoming>,
 ) -> Response<Full<Bytes>> {
+    if let Err(locked) = agent.lock.check() {
+        return Page::Refused(locked).response();
+    }
     match endpoint {
         Endpoint::Authorize => authorize::answer(agent, port, hostname, &request).await,
         Endpoint::Token => token::answer(agent, port, &hostname, request).await,
@@ -99,6 +103,14 @@ impl TerraformLogin {
         let runs = self.runs.borrow();
         for run in runs.iter().filter(|run| run.key == key && run.kept.get().is_none()) {
             self.codes.end(run);
+            run.over.notify_one();
+        }
+    }
+
+    /// Ends all runs: nobody signs in while the agent is locked.
+    pub(crate) fn end_all(&self) {
+        for run in self.runs.take() {
+            self.codes.end(&run);
             run.over.notify_one();
         }
     }

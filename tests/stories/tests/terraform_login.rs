@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use credmint_stories::{Company, HOST, User, person, terraform};
+use credmint_stories::{Company, HOST, User, person, terraform, wait_until};
 use credmint_test_kit::browser::{Page, link};
 use credmint_test_kit::http::Request;
+use credmint_test_kit::processes::signal;
 use credmint_test_kit::run::Running;
 use credmint_test_kit::{Browser, Output, Terraform};
+use rustix::process::Signal;
 
 /// Somebody whose host is set up for `terraform login`, from an empty home.
 fn set_up(company: &Company, lines: &str) -> User {
@@ -30,7 +32,8 @@ fn login<'home>(terraform: &Terraform, user: &'home User) -> (Running<'home>, St
 fn goes_on(page: &Page) {
     let address = header(&page.head, "refresh").and_then(|line| line.split_once("url=")).map(|(_, address)| address);
     assert!(address.is_some(), "the page stays: {}", page.body);
-    drop(Request::new("GET", address.unwrap_or_default()).try_send());
+    let answer = Request::new("GET", address.unwrap_or_default()).try_send();
+    assert!(answer.as_ref().map_or(true, |answer| answer.status == 200), "{:?}", answer.map(|answer| answer.body));
 }
 
 fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
@@ -100,4 +103,100 @@ fn who_refuses_is_told_so_by_terraform() {
     has_failed(&login.output(), &["declined", "credmint login me"]);
     assert!(user.sessions().is_empty());
     user.canary.check(&user.home);
+}
+
+#[test]
+fn who_is_signed_in_already_is_shown_and_terraform_goes_on_at_once() {
+    let Some(terraform) = terraform() else { return };
+    let company = Company::found();
+    let mut user = set_up(&company, "");
+    user.signs_in(&company.provider, "alice");
+    let (login, url) = login(&terraform, &user);
+    let page = Browser::of("somebody").opens(&url);
+    assert!(page.status == 200 && page.body.contains("alice"), "{} {}", page.status, page.body);
+    goes_on(&page);
+    let output = login.output();
+    assert_eq!(output.code, Some(0), "{}{}", output.stdout, output.stderr);
+    assert_eq!((company.provider.issued().len(), user.sessions().len()), (1, 1));
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn an_agent_that_has_ended_is_started_by_whatever_terraform_ran_before() {
+    let Some(terraform) = terraform() else { return };
+    let company = Company::found();
+    let user = set_up(&company, "");
+    let bridge = format!("http://127.0.0.1:{}/", user.port);
+    let is_there = || Request::new("GET", &bridge).try_send().is_ok();
+    assert!(is_there(), "setup has started it");
+
+    // 1. Terraform asks no helper before it opens the browser: with no agent, nobody listens.
+    user.credmint(&["agent", "stop"]);
+    wait_until("the port is given back", || !is_there());
+    // 2. An `init` that fails for want of a sign-in starts it, and says what to do; so does a command of ours.
+    assert_ne!(terraform.init(&user.home, &user.work).code, Some(0));
+    assert!(is_there());
+    user.credmint(&["agent", "stop"]);
+    wait_until("the port is given back", || !is_there());
+    let started = user.credmint(&["agent", "start", HOST]);
+    assert!(started.stdout.contains(HOST), "{}", started.stdout);
+    // 3. Then `terraform login` works.
+    let (login, url) = login(&terraform, &user);
+    approve(&mut Browser::of("alice"), &url);
+    login.output().success();
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_port_that_somebody_else_holds_is_said_by_setup() {
+    let (company, user) = (Company::found(), User::move_in());
+    user.settings(&(person(&company.provider, "") + &company.issuer() + &company.host("me", "")));
+    let held = std::net::TcpListener::bind(("127.0.0.1", user.port));
+    assert!(held.is_ok());
+    let output = user.credmint(&["setup", HOST, "--upstream", company.registry.address(), "--yes"]);
+    assert!(output.stdout.contains("terraform login cannot work yet"), "{}", output.stdout);
+    assert!(output.stdout.contains(&format!("127.0.0.1:{}", user.port)), "{}", output.stdout);
+    let output = user.home.run("credmint").args(["agent", "start", HOST]).output();
+    assert!(output.code == Some(78) && output.stderr.contains("hint: "), "{}", output.stderr);
+}
+
+#[test]
+fn a_sign_out_that_the_issuer_did_not_hear_of_is_a_failure_of_terraform_logout() {
+    let Some(terraform) = terraform() else { return };
+    let company = Company::found();
+    let mut user = set_up(&company, "");
+    user.signs_in(&company.provider, "alice");
+    signal(company.provider.pid(), Signal::STOP);
+    let logout = terraform.run(&user.home, &user.work, &["logout", "-no-color", HOST]).output();
+    signal(company.provider.pid(), Signal::CONT);
+    has_failed(&logout, &["signed out here, but not at the issuer"]);
+    // It is over here all the same; and forgetting nothing succeeds.
+    assert!(user.sessions().is_empty());
+    let logout = terraform.run(&user.home, &user.work, &["logout", "-no-color", HOST]).output();
+    assert_eq!(logout.code, Some(0), "{}{}", logout.stdout, logout.stderr);
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn setup_shows_it_repeats_nothing_leaves_it_out_and_takes_it_back() {
+    let (company, user) = (Company::found(), User::move_in());
+    user.settings(&(person(&company.provider, "") + &company.issuer() + &company.host("me", "")));
+    let before = "disable_checkpoint = true\n";
+    user.home.write(".terraformrc", before);
+    let setup = |words: &[&str]| {
+        let words = ["setup", HOST, "--yes"].iter().chain(words).copied().collect::<Vec<_>>();
+        user.credmint(&words).stdout
+    };
+    let shown = setup(&[]);
+    let line = format!("http://127.0.0.1:{}/{HOST}/.login/authorize", user.port);
+    assert!(shown.contains("login.v1") && shown.contains(&line), "{shown}");
+    assert!(shown.contains(&format!("Next: terraform login {HOST}")), "{shown}");
+    assert!(setup(&[]).contains("Nothing to change."));
+    let without = setup(&["--no-login"]);
+    assert!(without.contains("credmint login me") && !user.home.read(".terraformrc").contains("login.v1"), "{without}");
+    let explained = user.credmint(&["explain", HOST]).stdout;
+    assert!(!explained.contains("credmint setup"), "leaving it out is no mistake: {explained}");
+    setup(&[]);
+    setup(&["--remove"]);
+    assert_eq!(user.home.read(".terraformrc"), before);
 }

@@ -79,6 +79,21 @@ fn tables_of_several_files_are_merged_key_by_key() {
 }
 
 #[test]
+fn what_terraform_login_may_bring_is_said_by_the_host() {
+    let text = |lines: &str| format!("{IDENTITY}{ISSUER}{HOST}{lines}");
+    let store = |lines: &str| files(&[("config.toml", &text(lines))]).map(|s| s.hosts[&hostname("a.example")].store);
+    assert_eq!(store(""), Ok(Store::SignIn));
+    for (word, policy) in [("sign-in", Store::SignIn), ("memory", Store::Memory), ("refuse", Store::Refuse)] {
+        assert_eq!(store(&format!("store = \"{word}\"\n")), Ok(policy));
+    }
+    let error = store("store = \"memory\"\ndeliver = \"bridge\"\n").expect_err("not through the bridge");
+    assert!(
+        error.to_string().starts_with("config.toml:9") && error.hint().is_some_and(|hint| hint.contains("deliver")),
+        "{error}"
+    );
+}
+
+#[test]
 fn the_same_value_in_two_files_is_fine() {
     let all = format!("{IDENTITY}{ISSUER}{HOST}[bridge]\nport = 1\n");
     assert_eq!(files(&[("a.toml", &all), ("b.toml", &all)]), files(&[("a.toml", &all)]));

@@ -59,6 +59,11 @@ fn unknown_keys_are_told_with_the_nearest_word() {
 }
 
 #[test]
+fn a_policy_for_terraform_login_that_there_is_not_is_told() {
+    mistake(format!("{PASS_ON}store = \"memroy\"\n"), &["config.toml:11", "memroy", "memory"]);
+}
+
+#[test]
 fn wrong_types_are_told() {
     mistake(with("path = \"~/token\"", "path = 7"), &["config.toml:3", "path"]);
     mistake(format!("{PASS_ON}minimum_life = 600\n"), &["config.toml:11", "minimum_life"]);

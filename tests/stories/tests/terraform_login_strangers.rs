@@ -70,14 +70,17 @@ fn redeem(user: &User, code: &str, name: &str, value: &str) -> Answer {
 }
 
 fn error(answer: &Answer) -> String {
-    let json: serde_json::Value = serde_json::from_str(&answer.body).unwrap_or_default();
     assert_eq!(answer.status, 400, "{}", answer.body);
-    json["error"].as_str().unwrap_or_default().to_owned()
+    property(answer, "error")
 }
 
 fn marker(answer: &Answer) -> String {
+    property(answer, "access_token")
+}
+
+fn property(answer: &Answer, name: &str) -> String {
     let json: serde_json::Value = serde_json::from_str(&answer.body).unwrap_or_default();
-    json["access_token"].as_str().unwrap_or_default().to_owned()
+    json.get(name).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
 }
 
 /// Lets the agent forget everything, and starts another one.

@@ -240,6 +240,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_page_that_goes_on_says_the_same_and_keeps_the_code_out_of_its_text() {
+        let address = "http://localhost:10007/login?code=c0de&state=s".to_owned();
+        let [signed_in, ..] = all();
+        let page = Page::Onward { page: Box::new(signed_in), address };
+        let response = page.response();
+        let refresh = response.headers().get(header::REFRESH).and_then(|value| value.to_str().ok());
+        assert_eq!(refresh, Some("2;url=http://localhost:10007/login?code=c0de&state=s"));
+        assert_eq!(
+            (response.status(), response.headers()[header::REFERRER_POLICY].as_bytes()),
+            (StatusCode::OK, &b"no-referrer"[..])
+        );
+        let html = text(&page).await;
+        assert!(html.contains("<dd>ada</dd>") && html.contains("goes on to Terraform"), "{html}");
+        assert!(
+            !html.contains("c0de") && all().iter().all(|page| page.response().headers().get(header::REFRESH).is_none())
+        );
+    }
+
+    #[tokio::test]
     async fn a_refusal_says_what_to_do() {
         let [_, refused, ..] = all();
         let html = text(&refused).await;

@@ -136,3 +136,29 @@ fn credentials_block_that_hides_the_helper_is_seen() {
     assert_eq!(shadow("\ncredentials \"Registry.corp.example\" {\n}\n", &host()), Some(2));
     assert_eq!(shadow("credentials \"app.terraform.io\" {\n}\n", &host()), None);
 }
+
+#[test]
+fn the_login_service_is_added_kept_however_it_is_laid_out_and_taken_out() {
+    let with = services().with_login(&host(), 7_411);
+    let old = add("", &host(), Some(&services())).expect("edits");
+    let new = add(&old, &host(), Some(&with)).expect("edits");
+    let line = r#""login.v1"     = { authz = "http://127.0.0.1:7411/registry.corp.example/.login/authorize", client = "terraform-cli", grant_types = ["authz_code"], ports = [10000, 10050], token = "http://127.0.0.1:7411/registry.corp.example/.login/token" }"#;
+    assert!(new.contains(line), "{new}");
+    assert_eq!(add(&new, &host(), Some(&with)).as_ref(), Ok(&new), "the second time changes nothing");
+    let other_layout = new
+        .replace("{ authz", "{\n      authz")
+        .replace("grant_types = [\"authz_code\"], ", "grant_types = [ \"authz_code\" ]\n  ");
+    assert_eq!(add(&other_layout, &host(), Some(&with)).as_ref(), Ok(&other_layout));
+    let moved = add(&new.replace("7411/registry.corp.example/.login/token", "1/x"), &host(), Some(&with));
+    assert_eq!(moved.as_ref(), Ok(&new), "what leads elsewhere is mended");
+    let any = services().with_any_login(true);
+    assert_eq!(add(&new, &host(), Some(&any)).as_ref(), Ok(&new), "who looks on does not mind");
+    assert_eq!(add(&new, &host(), Some(&services())).as_ref(), Ok(&old), "--no-login");
+}
+
+#[test]
+fn a_host_block_of_somebody_else_is_not_given_a_login() {
+    let text = services().block(&host()) + "\n";
+    let new = add(&text, &host(), Some(&services().with_login(&host(), 7_411))).expect("edits");
+    assert!(new.starts_with(&text) && !new.contains("login.v1"), "{new}");
+}

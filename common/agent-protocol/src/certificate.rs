@@ -79,7 +79,7 @@ pub struct CertificateDetails {
 /// What one rule of the issuer does to the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// `refuses`, `changes`, or `unknown`: it cannot be judged from here.
+    /// `refuses`, `changes`, `warns`, or `unknown`: it cannot be judged from here.
     pub effect: String,
     /// Which rule, and what it does.
     pub what: String,

@@ -9,6 +9,7 @@ use x509_parser::public_key::PublicKey;
 
 use crate::certificate;
 use crate::names::Names;
+use crate::pem;
 
 /// Holds what a certificate says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,12 @@ pub struct Description {
 }
 
 impl Description {
+    /// Reads the first certificate of a PEM text; `None` if there is none.
+    #[must_use]
+    pub fn of_pem(text: &str) -> Option<Self> {
+        Self::of(pem::certificates(text).ok()?.first()?)
+    }
+
     /// Reads a certificate; `None` if it is none.
     #[must_use]
     pub fn of(der: &[u8]) -> Option<Self> {
@@ -85,7 +92,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{Authority, KeyAlgorithm, PrivateKey, SigningRequest, pem};
+    use crate::{Authority, KeyAlgorithm, PrivateKey, SigningRequest};
 
     const NOW: Timestamp = Timestamp::from_unix(1_800_000_000);
 

@@ -11,6 +11,7 @@ use credmint_vocabulary::{FailureKind, Timestamp};
 
 use crate::template::TemplateError;
 use crate::vault::VaultRefusal;
+use crate::vault_pki::Finding;
 
 /// Says why nothing was granted.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +81,14 @@ pub enum GrantError {
         class: VaultRefusal,
         /// A cut of the server's words, fit to be shown.
         reason: String,
+    },
+    /// The answer was no, and the rule that says so is known.
+    #[error("{}", by_rule(refused, findings))]
+    ByRule {
+        /// The refusal.
+        refused: Box<Self>,
+        /// The rules, the one that counts most first.
+        findings: Vec<Finding>,
     },
     /// Too many requests, or too early.
     #[error("{who} wants to be asked less often{}", retry_after.map_or(String::new(), |after| format!(", again in {} s", after.as_secs())))]
@@ -208,6 +217,17 @@ fn in_brackets(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!(" ({words})") }
 }
 
+/// Puts the rules in the place of the class, which says less.
+fn by_rule(refused: &GrantError, findings: &[Finding]) -> String {
+    let rules = findings.iter().map(|finding| finding.what.as_str()).collect::<Vec<_>>().join("; ");
+    match refused {
+        GrantError::Refused { who, path, status, reason, .. } => {
+            format!("{who} refused {path} with status {status}: {rules}{}", in_brackets(reason))
+        }
+        other => format!("{other}: {rules}"),
+    }
+}
+
 impl GrantError {
     /// Says how long whoever was asked wants to be left alone, if it said so.
     #[must_use]
@@ -251,6 +271,9 @@ impl GrantError {
             Self::Source(error) => error.hint(),
             Self::TokenEndpoint(error) => error.hint(),
             Self::Unreachable(error) => error.hint(),
+            Self::ByRule { refused, findings } => {
+                findings.iter().find_map(|finding| finding.hint.clone()).or_else(|| refused.hint())
+            }
             Self::Refused { class, .. } => class.hint().map(str::to_owned),
             other => other.own_hint().map(str::to_owned),
         }

@@ -15,6 +15,7 @@ use crate::error::GrantError;
 use crate::local_ca::Authorities;
 use crate::pending::PendingRequests;
 use crate::vault::Lease;
+use crate::vault_pki::Finding;
 use crate::{est, local_ca, oidc, step_ca, token_exchange, vault_pki, vault_secret, vault_token};
 
 /// Holds what an issuer needs around it.
@@ -111,6 +112,23 @@ pub async fn grant(
         Issuer::LocalCa(authority) => local_ca::grant(issuer_name, authority, subject, world).await,
         Issuer::Offline(_) => Err(GrantError::Offline),
         _ => Err(GrantError::Settings("an issuer of a kind that this version does not know".to_owned())),
+    }
+}
+
+/// Tells what the issuer's rules do to the request that [`grant`] would make, as far as the issuer lets them be read. Makes
+/// nothing; issuers without such rules have no findings.
+///
+/// # Errors
+/// [`GrantError`] when nobody could be asked.
+pub async fn preflight(
+    issuer: &Issuer,
+    subject: Option<&SubjectToken>,
+    world: &World<'_>,
+) -> Result<Vec<Finding>, GrantError> {
+    refuse_expired(subject, world.now)?;
+    match issuer {
+        Issuer::VaultPki(pki) => vault_pki::preflight(pki, subject, world).await,
+        _ => Ok(Vec::new()),
     }
 }
 

@@ -2,7 +2,12 @@
 //! Templates and the subject token come in, a client identity that was checked against what was asked goes out.
 //! The private key never leaves: a certification request is sent. <https://openbao.org/api-docs/secret/pki/#sign-certificate>
 
-use std::time::Instant;
+mod reading;
+mod role;
+mod rules;
+mod second;
+
+use std::time::{Duration, Instant};
 
 use credmint_client_identity::{Asked, ClientIdentity, KeyAlgorithm, Names, PrivateKey, SigningRequest};
 use credmint_identities::SubjectToken;
@@ -14,13 +19,27 @@ use vaultrs::api::pki::responses::SignCertificateResponse;
 use crate::error::GrantError;
 use crate::grant::{Grant, Granted, World};
 use crate::template::{Known, fill, fill_list};
-use crate::vault::{Envelope, Line, Reply, check_path, check_role, give_back, log_in, told};
+use crate::vault::{Envelope, Line, Reply, check_path, check_role, give_back, log_in, revoke, told};
+
+pub use rules::{Effect, Finding};
+
+use reading::Rules;
+use rules::{Wanted, fit};
 
 /// Holds what is ready before anybody is asked.
 struct Prepared {
+    algorithm: KeyAlgorithm,
     key: PrivateKey,
     request: SigningRequest,
     asked: Asked,
+    /// What is asked for this time; `asked` has what the settings say.
+    ttl: Option<Duration>,
+}
+
+impl Prepared {
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted { key: self.algorithm, names: &self.asked.names, ttl: self.ttl }
+    }
 }
 
 /// Holds what the engine signed, checked.
@@ -37,11 +56,10 @@ pub(crate) async fn grant(
     world: &World<'_>,
 ) -> Result<Grant, GrantError> {
     let began = (world.now, Instant::now());
-    let prepared = prepare(settings, subject).await?;
+    let prepared = prepare(asked(settings, subject)?, settings.key.unwrap_or_default()).await?;
     let (server, session) = log_in(&settings.login, subject, world).await?;
     let line = Line { began, ..Line::new(&server, world.https, world.now, world.deadline) };
-    let signed = sign(settings, &prepared, &line, &session.token).await;
-    match signed.and_then(|reply| assemble(prepared, &reply, &line)) {
+    match certify(settings, prepared, &line, &session.token).await {
         Ok(signed) => {
             let lease = session.lease(&server, "");
             let ends_early = ends_with_the_login(&signed, session.expires);
@@ -52,13 +70,53 @@ pub(crate) async fn grant(
     }
 }
 
-async fn prepare(settings: &VaultPki, subject: Option<&SubjectToken>) -> Result<Prepared, GrantError> {
+/// Has the request signed; a refusal is explained by the role, and answered by one more try where that says what would do.
+async fn certify(
+    settings: &VaultPki,
+    prepared: Prepared,
+    line: &Line<'_>,
+    token: &Secret<String>,
+) -> Result<Signed, GrantError> {
+    match sign(settings, &prepared, line, token).await {
+        Ok(reply) => assemble(prepared, &reply, line),
+        Err(refusal) if second::is_about_the_request(&refusal) => {
+            second::second_try(settings, prepared, refusal, line, token).await
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Tells what the rules of role and authority do to a request, without making one.
+pub(crate) async fn preflight(
+    settings: &VaultPki,
+    subject: Option<&SubjectToken>,
+    world: &World<'_>,
+) -> Result<Vec<Finding>, GrantError> {
+    let asked = asked(settings, subject)?;
+    let (server, session) = log_in(&settings.login, subject, world).await?;
+    let line = Line::new(&server, world.https, world.now, world.deadline);
+    let rules = Rules::read(settings, &line, &session.token).await;
+    if let Some(lease) = session.lease(&server, "") {
+        // What is not given back ends by itself.
+        let _ = revoke(lease, world.https, world.deadline).await;
+    }
+    let preferred = settings.key.unwrap_or_default();
+    let open = rules.role.as_ref().ok().filter(|_| settings.key.is_none()).and_then(|role| fit(role, preferred));
+    let wanted = Wanted { key: open.unwrap_or(preferred), names: &asked.names, ttl: asked.ttl };
+    Ok(rules.unread(&settings.mount).into_iter().chain(rules.judge(wanted, line.now())).collect())
+}
+
+/// Fills the templates in; what the settings name must be fit for a path.
+fn asked(settings: &VaultPki, subject: Option<&SubjectToken>) -> Result<Asked, GrantError> {
     check_path("mount", &settings.mount)?;
     check_role(&settings.role)?;
-    let names = names(settings, known(subject))?;
-    let key = generate_key(settings.key).await?;
-    let request = SigningRequest::new(&key, &names)?;
-    Ok(Prepared { key, request, asked: Asked { names, ttl: settings.ttl } })
+    Ok(Asked { names: names(settings, known(subject))?, ttl: settings.ttl })
+}
+
+async fn prepare(asked: Asked, algorithm: KeyAlgorithm) -> Result<Prepared, GrantError> {
+    let key = generate_key(algorithm).await?;
+    let request = SigningRequest::new(&key, &asked.names)?;
+    Ok(Prepared { algorithm, key, request, ttl: asked.ttl, asked })
 }
 
 /// Makes a key; RSA takes long enough to keep others waiting, so it is made aside.
@@ -111,7 +169,7 @@ async fn sign(
         ip_sans: joined(names.ip_addresses.iter()),
         uri_sans: joined(names.uris.iter()),
         exclude_cn_from_sans: Some(!is_also_alternative(names)),
-        ttl: settings.ttl.map(|ttl| format!("{}s", ttl.as_secs())),
+        ttl: prepared.ttl.map(|ttl| format!("{}s", ttl.as_secs())),
         ..SignCertificateRequest::default()
     };
     let path = format!("{}/sign/{}", settings.mount, settings.role);

@@ -160,8 +160,8 @@ pub struct VaultPki {
     pub mount: String,
     /// `role`: the PKI role.
     pub role: String,
-    /// `key`: algorithm of the key that we make (default ECDSA P-256).
-    pub key: KeyAlgorithm,
+    /// `key`: algorithm of the key that we make; none means ECDSA P-256, or what the role wants instead.
+    pub key: Option<KeyAlgorithm>,
     /// `common_name`: template over the identity's claims, for example `{email}`.
     pub common_name: Option<String>,
     /// `dns_names`: templates.

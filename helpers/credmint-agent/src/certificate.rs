@@ -5,8 +5,9 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{CertificateDetails, CertificateReport, CertificateWanted, Reply};
+use credmint_agent_protocol::{CertificateDetails, CertificateReport, CertificateWanted, Finding, Reply};
 use credmint_client_identity::Description;
+use credmint_issuers::Effect;
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
 
 use crate::agent::Agent;
@@ -56,9 +57,31 @@ async fn report(
         anchor: identity.anchor_der().and_then(details),
         certificate_pem: identity.certificate_pem(),
         notes: entry.notes.clone(),
-        findings: Vec::new(),
+        findings: findings(agent, recipe, deadline).await,
         self_check,
     })
+}
+
+/// Asks what the issuer's rules say; that it cannot be asked is told, and is no failure: the certificate is there.
+async fn findings(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Vec<Finding> {
+    let deadline = deadline.at_most(Instant::now(), LONGEST_PREFLIGHT);
+    match get::preflight(agent, recipe, deadline).await {
+        Ok(findings) => findings.into_iter().map(on_wire).collect(),
+        Err(failure) => {
+            let what = format!("the issuer's rules were not read: {}", failure.what);
+            vec![Finding { effect: "unknown".to_owned(), what, hint: failure.hint }]
+        }
+    }
+}
+
+fn on_wire(finding: credmint_issuers::Finding) -> Finding {
+    let effect = match finding.effect {
+        Effect::Refuses => "refuses",
+        Effect::Changes => "changes",
+        Effect::Warns => "warns",
+        _ => "unknown",
+    };
+    Finding { effect: effect.to_owned(), what: finding.what, hint: finding.hint }
 }
 
 fn details(der: &[u8]) -> Option<CertificateDetails> {
@@ -95,5 +118,6 @@ fn deadline_of(wanted: &CertificateWanted) -> Deadline {
 }
 
 const LONGEST: Duration = Duration::from_secs(30);
+const LONGEST_PREFLIGHT: Duration = Duration::from_secs(5);
 const LONGEST_MINT: Duration = Duration::from_secs(10);
 const TIME_TO_ANSWER: Duration = Duration::from_millis(100);

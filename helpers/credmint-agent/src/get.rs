@@ -141,6 +141,23 @@ fn present(agent: &Agent, recipe: &Recipe) -> Option<Arc<ClientIdentity>> {
     }
 }
 
+/// Asks what the issuer's rules do to the request that makes an entry; makes none.
+pub(crate) async fn preflight(
+    agent: &Rc<Agent>,
+    recipe: &Rc<Recipe>,
+    deadline: Deadline,
+) -> Result<Vec<credmint_issuers::Finding>, Failure> {
+    let route = recipe.route().ok_or_else(|| failure::no_route(&recipe.hostname))?;
+    let subject = choose(agent, recipe, deadline).await.map_err(|(failure, _)| failure)?;
+    let (now, caller) = (clock::now(), recipe.caller()?);
+    let before = Before { requests: &agent.requests, entry: recipe.key.digest(), present: None };
+    let (https, authorities) = (&agent.https, &agent.authorities);
+    let world = World { https, caller: &caller, authorities, before, now, deadline };
+    let token = subject.as_ref().map(|chosen| &chosen.token);
+    let found = credmint_issuers::preflight(route.issuer, token, &world).await;
+    found.map_err(|error| failure::of_grant(&recipe.hostname, route.issuer_name, &error).0)
+}
+
 /// The identity that had an answer.
 struct Chosen {
     name: String,

@@ -24,6 +24,12 @@ pub enum VaultRefusal {
     Name,
     /// A key of a kind or size that the PKI role does not allow.
     Key,
+    /// An IP address that the PKI role does not allow.
+    Address,
+    /// A URI that the PKI role does not allow.
+    Uri,
+    /// A life beyond the end of the issuing CA.
+    Life,
     /// The PKI role wants a common name.
     CommonName,
     /// Nothing is at this path: mount, namespace or secret.
@@ -41,6 +47,9 @@ pub enum VaultRefusal {
 /// What stands in the texts, in lower case; the first match counts.
 const TEXTS: &[(&[&str], VaultRefusal)] = &[
     (&["namespace not found", "no namespace"], VaultRefusal::Namespace),
+    (&["expiration of the ca certificate"], VaultRefusal::Life),
+    (&["ip subject alternative name"], VaultRefusal::Address),
+    (&["uri subject alternative name"], VaultRefusal::Uri),
     (
         &["malformed jwt", "compact jws", "not a jwt", "unable to parse", "error parsing token"],
         VaultRefusal::MalformedToken,
@@ -103,9 +112,14 @@ impl VaultRefusal {
             Self::Role => "there is no such role",
             Self::MalformedToken => "the token is no JWT",
             Self::Login => "the login is not accepted",
-            Self::Name => "the role does not allow a name that was asked for",
-            Self::Key => "the role does not allow keys of this kind",
-            Self::CommonName => "the role wants a common name",
+            Self::Name => {
+                "the role does not allow a name that was asked for (allowed_domains, cn_validations and what goes with them)"
+            }
+            Self::Key => "the role does not allow keys of this kind (key_type, key_bits)",
+            Self::Address => "the role does not allow an IP address that was asked for (allow_ip_sans)",
+            Self::Uri => "the role does not allow a URI that was asked for (allowed_uri_sans)",
+            Self::Life => "the certificate would outlive the issuing CA",
+            Self::CommonName => "the role wants a common name (require_cn)",
             Self::NotFound => "nothing is at this path",
             Self::AuthMount => "there is no such auth method, or it is closed to us",
             Self::Namespace => "there is no such namespace",
@@ -127,6 +141,9 @@ impl VaultRefusal {
             Self::Login => "check the role and the secret or certificate that the settings name",
             Self::Name => "compare common_name and the other names of the settings with what the PKI role allows",
             Self::Key => "set key in the settings to what the PKI role wants, for example key = \"rsa-2048\"",
+            Self::Address => "leave ip_addresses out, or ask the administrator for allow_ip_sans=true",
+            Self::Uri => "compare uris of the settings with allowed_uri_sans of the PKI role",
+            Self::Life => "set a shorter ttl, and tell the administrator that the issuing CA ends soon",
             Self::CommonName => "set common_name in the settings, for example common_name = \"{sub}\"",
             Self::NotFound => "check mount, path and namespace in the settings",
             Self::AuthMount => "check auth.method, auth.mount and namespace in the settings",
@@ -161,7 +178,14 @@ mod tests {
             (400, "error parsing token: go-jose/go-jose: compact JWS format must have three parts", MalformedToken),
             (400, "invalid role or secret ID", Login),
             (400, "common name evil.example not allowed by this role", Name),
-            (400, "URI Subject Alternative Names were provided via CSR which are not valid for this role", Name),
+            (400, "URI Subject Alternative Names were provided via CSR which are not valid for this role", Uri),
+            (400, "IP Subject Alternative Names are not allowed in this role, but was provided [10.0.0.1]", Address),
+            (
+                400,
+                "cannot satisfy request, as TTL would result in notAfter of 2027-01-01T19:37:10Z that is beyond the expiration \
+                 of the CA certificate at 2026-12-01T05:37:10Z",
+                Life,
+            ),
             (
                 400,
                 "error verifying token signature: oidc: malformed jwt: go-jose/go-jose: compact JWS format must",

@@ -20,7 +20,7 @@ fn settings(address: &str) -> VaultPki {
         login: login(address),
         mount: "team/pki".into(),
         role: "client".into(),
-        key: KeyAlgorithm::EcdsaP256,
+        key: Some(KeyAlgorithm::EcdsaP256),
         common_name: Some("{email}".into()),
         dns_names: vec!["{sub}.corp.example".into()],
         email_addresses: vec!["{email}".into()],
@@ -181,4 +181,79 @@ pub(crate) async fn untrusted_tls_server() -> String {
         }
     });
     address
+}
+
+/// An engine that refuses the first signature with these words, signs the second, and lets a role be read or not.
+async fn strict(reason: &'static str, role: Option<Value>) -> Fake {
+    let issuer = authority();
+    let first = std::sync::atomic::AtomicBool::new(true);
+    Fake::start(move |seen| match seen.path.as_str() {
+        "/v1/auth/jwt/login" => said(200, logged_in("s.login")),
+        "/v1/team/pki/sign/client" if first.swap(false, std::sync::atomic::Ordering::Relaxed) => {
+            said(400, json!({ "errors": [reason] }).to_string())
+        }
+        "/v1/team/pki/sign/client" => said(200, answer(&issuer, seen, Lie::None)),
+        "/v1/team/pki/roles/client" => match &role {
+            Some(role) => said(200, json!({ "data": role }).to_string()),
+            None => said(403, json!({ "errors": ["permission denied"] }).to_string()),
+        },
+        _ => said(404, "{}"),
+    })
+    .await
+}
+
+async fn minted_with(vault: &Fake, key: Option<KeyAlgorithm>) -> Result<credmint_issuers::Grant, GrantError> {
+    ask_as_alice(&Issuer::VaultPki(Box::new(VaultPki { key, ..settings(&vault.address) }))).await
+}
+
+fn signatures(vault: &Fake) -> usize {
+    vault.paths().iter().filter(|path| path.ends_with("/sign/client")).count()
+}
+
+const WANTS_RSA: &str = "role requires keys of type rsa";
+
+#[tokio::test]
+async fn a_key_left_open_is_asked_for_once_more_by_the_role_or_by_the_refusal_vault_4595() {
+    for role in [Some(json!({ "key_type": "rsa", "key_bits": 0, "allow_any_name": true })), None] {
+        let vault = strict(WANTS_RSA, role).await;
+        let grant = minted_with(&vault, None).await.unwrap();
+        assert!(grant.notes[0].contains("key = \"rsa-2048\" saves that"), "{:?}", grant.notes);
+        assert_eq!(signatures(&vault), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_the_settings_name_is_never_another_and_the_rule_is_told_certify_209() {
+    let role = json!({ "key_type": "rsa", "key_bits": 3072, "allow_any_name": true, "allowed_uri_sans": ["*"] });
+    let vault = strict(WANTS_RSA, Some(role)).await;
+    let error = minted_with(&vault, Some(KeyAlgorithm::EcdsaP256)).await.unwrap_err();
+    assert!(matches!(error, GrantError::ByRule { .. }), "{error:?}");
+    assert!(
+        error.to_string().contains("key_type = rsa of role client") && error.to_string().contains(WANTS_RSA),
+        "{error}"
+    );
+    assert!(error.hint().is_some_and(|hint| hint.contains("key = \"rsa-3072\"")), "{:?}", error.hint());
+    assert_eq!(signatures(&vault), 1);
+    assert_eq!(vault.paths().last().unwrap(), "/v1/auth/token/revoke-self");
+}
+
+#[tokio::test]
+async fn the_issuer_that_a_role_names_leads_to_no_other_path() {
+    let role = json!({ "key_type": "rsa", "issuer_ref": "../../sys/seal?x=" });
+    let vault = strict(WANTS_RSA, Some(role)).await;
+    minted_with(&vault, Some(KeyAlgorithm::EcdsaP256)).await.unwrap_err();
+    assert!(!vault.paths().iter().any(|path| path.contains("seal")), "{:?}", vault.paths());
+    assert!(vault.paths().contains(&"/v1/team/pki/issuer/default".to_owned()), "{:?}", vault.paths());
+}
+
+#[tokio::test]
+async fn a_refusal_that_is_not_about_the_request_asks_for_no_rules() {
+    let vault = Fake::start(|seen| match seen.path.as_str() {
+        "/v1/auth/jwt/login" => said(200, logged_in("s.login")),
+        "/v1/team/pki/sign/client" => said(403, json!({ "errors": ["permission denied"] }).to_string()),
+        _ => said(204, ""),
+    })
+    .await;
+    minted_with(&vault, None).await.unwrap_err();
+    assert!(!vault.paths().iter().any(|path| path.contains("/roles/")), "{:?}", vault.paths());
 }

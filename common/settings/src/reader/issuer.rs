@@ -57,7 +57,7 @@ fn vault_pki(fields: &Fields<'_>) -> Result<Issuer, SettingsError> {
         login: login(fields)?,
         mount: fields.optional("mount", Item::vault_path)?.unwrap_or_else(|| "pki".to_owned()),
         role: fields.required("role", Item::vault_name)?,
-        key: fields.optional("key", Item::key_algorithm)?.unwrap_or_default(),
+        key: fields.optional("key", Item::key_algorithm_or_auto)?.flatten(),
         common_name: fields.optional("common_name", Item::template)?,
         dns_names: fields.list("dns_names", Item::dns_name)?,
         email_addresses: fields.list("email_addresses", Item::email_address)?,

@@ -110,6 +110,12 @@ impl<'t> Item<'t> {
         self.word(&KeyAlgorithm::ALL.map(|algorithm| (algorithm.word(), algorithm)))
     }
 
+    /// Reads the same, or `auto`: the issuer may name another than the usual one.
+    pub(crate) fn key_algorithm_or_auto(&self) -> Result<Option<KeyAlgorithm>, SettingsError> {
+        let all = KeyAlgorithm::ALL.map(|algorithm| (algorithm.word(), Some(algorithm)));
+        self.word(&[[("auto", None)].as_slice(), &all].concat())
+    }
+
     /// Reads a duration that is not zero.
     pub(crate) fn duration(&self) -> Result<Duration, SettingsError> {
         match self.duration_or_zero()? {

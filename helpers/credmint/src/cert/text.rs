@@ -73,6 +73,7 @@ fn finding(finding: &Finding) -> Vec<String> {
     let word = match finding.effect.as_str() {
         "refuses" => "would refuse: ",
         "changes" => "changes: ",
+        "warns" => "soon: ",
         _ => "",
     };
     folded("role", &format!("{word}{}", shown(&finding.what))).into_iter().chain(hint).collect()

@@ -24,6 +24,14 @@ pub struct Login {
     /// How long the whole sign-in may take, in milliseconds; 0 means what the settings say.
     #[serde(default)]
     pub deadline_ms: u64,
+    /// How long the session may live, in milliseconds; 0 means what the settings say.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lifetime_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Ends sessions, here and at the issuer.

@@ -62,6 +62,8 @@ pub struct OidcIdentity {
     pub token: OidcTokenKind,
     /// `browser`: argument vector, to which the URL is added; `None`: the platform's opener.
     pub browser: Option<Vec<String>>,
+    /// `lifetime`: how long a session lives at most; `None`: until the issuer ends it.
+    pub lifetime: Option<Duration>,
     /// `sign_in_timeout` (default 3 min): how long the whole sign-in may take.
     pub sign_in_timeout: Duration,
     /// How to reach the issuer.

@@ -31,6 +31,12 @@ pub use route::{CallerReads, Route, Settings};
 pub use source::Source;
 pub use text::template::{TemplateError, TemplatePart, template_parts};
 
+/// Reads a length of time as the settings have it: `8h`, `1h30m`; `None` for anything else, and for no time at all.
+#[must_use]
+pub fn duration(text: &str) -> Option<std::time::Duration> {
+    text::duration::parse(text).ok().filter(|time| !time.is_zero())
+}
+
 /// Reads the settings: the main file first, then the drop-ins in their order, each as the name to show and its text.
 /// No file at all gives settings that are responsible for no host.
 ///

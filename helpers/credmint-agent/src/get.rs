@@ -25,6 +25,7 @@ use crate::{failure, sessions};
 
 /// Gives a fresh entry, fit to be held for a whole run; the last good one if no fresh one can be had soon.
 pub(crate) async fn entry_of(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
+    sessions::end_those_over(agent, clock::now(), Instant::now());
     let kept = agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now()));
     let Some(entry) = kept else { return use_now(make(agent, recipe, deadline).await) };
     if entry.is_fresh(clock::now()) {
@@ -37,6 +38,7 @@ pub(crate) async fn entry_of(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: D
 
 /// Gives an entry for one request through the bridge: whatever is accepted at this moment.
 pub(crate) async fn entry_for_now(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
+    sessions::end_those_over(agent, clock::now(), Instant::now());
     match agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now())) {
         Some(entry) => use_now(Ok(entry)),
         None => use_now(make(agent, recipe, deadline).await),
@@ -77,7 +79,7 @@ async fn fly(agent: Rc<Agent>, recipe: Rc<Recipe>, flight: Landing, sender: watc
     let wanted = agent.entries.land(recipe.key, &flight);
     let outcome = match made {
         // Who signed out meanwhile does not want it either.
-        Ok(entry) if entry.sign_in.is_some_and(|own| agent.sessions.sign_in(own.0) != own) => {
+        Ok(entry) if entry.sign_in.is_some_and(|own| !agent.sessions.is_current(own)) => {
             keep(&agent, Rc::new(entry), false)
         }
         Ok(entry) => keep(&agent, Rc::new(entry), wanted),

@@ -108,12 +108,12 @@ async fn end(agent: &Rc<Agent>, session: &Session, deadline: Deadline, account: 
     agent.changed.notify_one();
 }
 
-async fn revoked(agent: &Agent, session: &Session, deadline: Deadline) -> Result<String, String> {
+pub(crate) async fn revoked(agent: &Agent, session: &Session, deadline: Deadline) -> Result<String, String> {
     let name = &session.name;
     if session.is_sealed() {
         return Err(format!("{name}: signed out here, but not at the issuer: credmint was locked"));
     }
-    let Ok(kept) = session.kept() else { return Ok(format!("{name}: the session was over already")) };
+    let Some(kept) = session.to_revoke() else { return Ok(format!("{name}: the session was over already")) };
     match &session.source {
         Source::Provider(provider) => {
             let step = deadline.at_most(Instant::now(), ONE_REVOCATION);

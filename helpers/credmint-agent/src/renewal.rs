@@ -37,7 +37,8 @@ pub(crate) async fn run(agent: Rc<Agent>) {
 fn until_one_ends(agent: &Agent, now: Timestamp) -> Duration {
     let mut kept = agent.entries.all();
     kept.extend(agent.superseded.borrow().iter().cloned());
-    let next = kept.iter().filter_map(|entry| entry.expires()).min();
+    let chosen = agent.sessions.all().into_iter().filter_map(|session| session.chosen_end());
+    let next = kept.iter().filter_map(|entry| entry.expires()).chain(chosen).min();
     next.map_or(LONGEST_SLEEP, |end| end.remaining(now)).clamp(SHORTEST_SLEEP, LONGEST_SLEEP)
 }
 

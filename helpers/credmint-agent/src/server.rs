@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{Ask, Credential, Got, Need, Reply, Request, Supply, VERSION};
 use credmint_identities::Caller;
+use credmint_local_machine::clock;
 use credmint_settings::{CallerReads, Settings};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
 use tokio::time::timeout;
@@ -15,7 +16,7 @@ use crate::agent::Agent;
 use crate::connection::{ConnectionError, Stream, receive_soon, send};
 use crate::recipe::{EntryKey, Recipe};
 use crate::sessions::Sessions;
-use crate::{answers, certificate, explain, failure, get, lock, login, logout, status, terraform_login};
+use crate::{answers, certificate, explain, failure, get, lock, login, logout, sessions, status, terraform_login};
 
 /// Serves the one request of a connection.
 pub(crate) async fn serve(agent: &Rc<Agent>, stream: &mut dyn Stream) -> Result<(), ConnectionError> {
@@ -79,6 +80,7 @@ async fn answer(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Result<
         Ask::Anchor(got) => Ok(explain::anchor(agent, &got)?),
         Ask::Certificate(wanted) => certificate::certificate(agent, stream, &wanted).await,
         Ask::Status { settings, usual_settings } => {
+            sessions::end_those_over(agent, clock::now(), Instant::now());
             let read = agent.settings.in_files(settings.as_deref(), usual_settings.as_deref());
             let settings = read.unwrap_or_default();
             let caller = caller_of(stream, all_reads_of(&settings)).await?;

@@ -3,6 +3,7 @@
 //! Does nothing itself.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -176,12 +177,19 @@ pub(crate) struct LoginArguments {
     /// Paste the address that a browser elsewhere ended at, on standard input.
     #[arg(long, conflicts_with = "no_browser")]
     pub(crate) paste: bool,
+    /// Sign out by itself after this time, for example 8h; the settings' `lifetime` is the most.
+    #[arg(long, value_name = "TIME", value_parser = lifetime)]
+    pub(crate) lifetime: Option<Duration>,
     /// Open no browser; the page is opened by hand, on this machine.
     #[arg(long)]
     pub(crate) no_browser: bool,
     /// Print the session as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn lifetime(text: &str) -> Result<Duration, &'static str> {
+    credmint_settings::duration(text).ok_or("a time looks like 8h, 30m or 1h30m")
 }
 
 /// `credmint logout`.

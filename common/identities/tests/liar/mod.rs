@@ -44,6 +44,7 @@ pub(crate) fn settings(issuer: &str) -> OidcIdentity {
         token: OidcTokenKind::Id,
         browser: None,
         sign_in_timeout: Duration::from_secs(180),
+        lifetime: None,
         peer: Peer::default(),
     }
 }

@@ -26,6 +26,7 @@ pub(crate) const SIGN_IN: &[Key] = &[
     may("redirect_path"),
     may("browser"),
     may("sign_in_timeout"),
+    may("lifetime"),
 ];
 
 pub(crate) fn person(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
@@ -41,6 +42,7 @@ pub(crate) fn person(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
         redirect_host: fields.word("redirect_host", HOSTS)?.unwrap_or_default(),
         token: fields.word("token", TOKENS)?.unwrap_or_default(),
         browser: fields.optional("browser", Item::argv)?,
+        lifetime: fields.optional("lifetime", Item::duration)?,
         sign_in_timeout: fields.optional("sign_in_timeout", Item::duration)?.unwrap_or(SIGN_IN_TIMEOUT),
         peer: peer(fields)?,
     })))

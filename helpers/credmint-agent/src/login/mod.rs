@@ -61,7 +61,8 @@ pub(crate) async fn sign_in(
     let discovery = Provider::discover(identity, &caller, &agent.https, deadline);
     let provider = while_there(stream, (name, deadline), discovery).await?;
     let provider = provider.map_err(|error| refused(name, &error))?;
-    let attempt = Attempt { agent, name, identity, key, deadline, run };
+    let lifetime = lifetime_of(asked, identity);
+    let attempt = Attempt { agent, name, identity, key, deadline, lifetime, run };
     let session = match flow {
         Flow::Device => device::sign_in(&attempt, stream, provider).await?,
         Flow::Browser | Flow::Paste => browser::sign_in(&attempt, stream, provider, flow).await?,
@@ -87,6 +88,8 @@ struct Attempt<'a> {
     identity: &'a OidcIdentity,
     key: SessionKey,
     deadline: Deadline,
+    /// How long the session may live.
+    lifetime: Option<Duration>,
     /// The run of `terraform login` that it is for.
     run: Option<&'a Rc<Run>>,
 }
@@ -98,6 +101,7 @@ impl Attempt<'_> {
         tokens.subject(kind).map_err(|error| refused(self.name, &error))?;
         let sign_in = (self.key, self.agent.sessions.next());
         let session = Session::new(self.name, sign_in, kind, Source::Provider(Box::new(provider)), tokens);
+        self.lifetime.into_iter().for_each(|life| session.live_for(life));
         match self.run {
             Some(run) => run.hold(&session),
             None => self.agent.signed_in(&session),
@@ -201,6 +205,12 @@ fn flow_of(word: &str) -> Result<Flow, Failure> {
         "device" => Ok(Flow::Device),
         _ => Err(Failure::new(FailureKind::Usage, "the agent does not know this way to sign in").hint(server::RESTART)),
     }
+}
+
+/// Gives the life of the session: what was asked for, but never more than the settings allow.
+fn lifetime_of(asked: &Login, identity: &OidcIdentity) -> Option<Duration> {
+    let asked = Some(Duration::from_millis(asked.lifetime_ms)).filter(|life| !life.is_zero());
+    asked.into_iter().chain(identity.lifetime).min()
 }
 
 /// Gives the deadline of the whole sign-in: the caller's, else the settings'; never more than an hour.

@@ -2,6 +2,7 @@
 //! Tokens of a sign-in come in, subject tokens go out; what the issuer has ended stays known as over until the next sign-in.
 //! Begins no sign-in, and holds everything in memory alone.
 
+mod lifetime;
 mod renewing;
 mod sealed;
 mod session;
@@ -15,6 +16,7 @@ use credmint_settings::{OidcIdentity, RedirectHost};
 use tokio::sync::watch;
 
 use crate::recipe::digest_of;
+pub(crate) use lifetime::end_those_over;
 pub(crate) use renewing::{look_after, subject};
 pub(crate) use session::{Session, Source};
 
@@ -31,6 +33,7 @@ impl SessionKey {
             redirect_host: RedirectHost::default(),
             redirect_path: String::new(),
             sign_in_timeout: Duration::ZERO,
+            lifetime: None,
             ..identity.clone()
         };
         Self(digest_of(&(name, seen)))
@@ -85,6 +88,11 @@ impl Sessions {
     /// Gives the present sign-in of an identity; number 0 when there is none.
     pub(crate) fn sign_in(&self, key: SessionKey) -> SignIn {
         (key, self.get(key).map_or(0, |session| session.sign_in.1))
+    }
+
+    /// Tells whether a sign-in is the present one, and not ended by its lifetime.
+    pub(crate) fn is_current(&self, sign_in: SignIn) -> bool {
+        self.get(sign_in.0).is_some_and(|session| session.sign_in == sign_in && !session.is_finished())
     }
 
     /// Takes the lead in signing in, or says for whom to wait.

@@ -21,6 +21,7 @@ pub(crate) async fn subject(
     session: &Rc<Session>,
     deadline: Deadline,
 ) -> Result<SubjectToken, Failure> {
+    super::end_those_over(agent, clock::now(), Instant::now());
     session.used.set(clock::now());
     let kept = session.kept().map_err(|error| failure::of_session(&error))?;
     if !session.can_be_renewed() || !kept.is_due(clock::now()) {
@@ -65,6 +66,7 @@ async fn fly(agent: Rc<Agent>, session: Rc<Session>, sender: watch::Sender<Optio
 
 /// Renews what is due and in use while nobody asks, and notes what has ended.
 pub(crate) fn look_after(agent: &Rc<Agent>, now: Timestamp) {
+    super::end_those_over(agent, now, Instant::now());
     for session in agent.sessions.all() {
         session.end_if_it_cannot_go_on(now);
         let due = session.kept().is_ok_and(|kept| kept.is_due(now));

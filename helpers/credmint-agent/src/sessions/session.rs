@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::time::timeout_at;
 
 use super::SignIn;
+use super::lifetime::Lifetime;
 use super::sealed::SealedTokens;
 use crate::agent::Agent;
 use crate::failure;
@@ -39,6 +40,9 @@ pub(crate) struct Session {
     pub(super) used: Cell<Timestamp>,
     pub(super) tried: Cell<Option<Instant>>,
     pub(super) flight: RefCell<Option<Landing>>,
+    pub(super) lifetime: Cell<Option<Lifetime>>,
+    /// Its lifetime is over: nobody uses it any more, and it is about to be revoked.
+    pub(super) finished: Cell<bool>,
 }
 
 #[derive(Clone)]
@@ -155,6 +159,8 @@ impl Session {
             used: clock::now().into(),
             tried: Cell::default(),
             flight: RefCell::default(),
+            lifetime: Cell::default(),
+            finished: Cell::default(),
         })
     }
 
@@ -175,10 +181,30 @@ impl Session {
     /// Gives the present tokens, or why it is over.
     pub(crate) fn kept(&self) -> Result<Rc<Kept>, IdentityError> {
         match &*self.state.borrow() {
+            State::Live(_) if self.finished.get() => Err(self.over(LIFETIME)),
             State::Live(kept) => Ok(Rc::clone(kept)),
             State::Sealed(_) => Err(IdentityError::Locked),
-            State::Over(why) => Err(IdentityError::SessionOver { name: self.name.clone(), why: why.clone() }),
+            State::Over(why) => Err(self.over(why)),
         }
+    }
+
+    fn over(&self, why: &str) -> IdentityError {
+        IdentityError::SessionOver { name: self.name.clone(), why: why.to_owned() }
+    }
+
+    /// Gives the tokens that there are, for their revocation.
+    pub(crate) fn to_revoke(&self) -> Option<Rc<Kept>> {
+        if let State::Live(kept) = &*self.state.borrow() { Some(Rc::clone(kept)) } else { None }
+    }
+
+    /// Tells whether its lifetime has ended it.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished.get()
+    }
+
+    /// Forgets the tokens, and keeps why.
+    pub(super) fn end(&self, why: String) {
+        self.state.replace(State::Over(why));
     }
 
     /// Gives the subject token as it is at this moment, without asking anybody.
@@ -257,7 +283,11 @@ impl Session {
         let renews = kept.as_ref().ok().filter(|kept| kept.tokens.refresh.is_some()).map(|kept| kept.due().to_string());
         let how_it_ends = match &*self.state.borrow() {
             State::Over(why) => format!("over: {why}"),
-            State::Live(_) | State::Sealed(_) if renews.is_some() => RENEWED.to_owned(),
+            State::Live(_) | State::Sealed(_) if self.finished.get() => format!("over: {LIFETIME}"),
+            State::Live(_) | State::Sealed(_) if renews.is_some() => match self.chosen_end() {
+                Some(end) => format!("at {end}, as chosen: revoked then; renewed until then while it is used"),
+                None => RENEWED.to_owned(),
+            },
             State::Live(_) | State::Sealed(_) => "with its token: the issuer gave none to renew it with".to_owned(),
         };
         SessionStatus {
@@ -281,6 +311,7 @@ pub(super) fn readable(claims: &Claims) -> Option<String> {
     email.or_else(|| ["preferred_username", "name", "sub"].into_iter().find_map(has))
 }
 
+const LIFETIME: &str = "the lifetime that was chosen at the sign-in has ended";
 const RENEWED: &str = "renewed while it is used, until the issuer refuses or the agent ends";
 /// A session that nobody has used for this long is not renewed any more, and does not keep the agent: a working day.
 const IN_USE: Duration = Duration::from_secs(12 * 60 * 60);

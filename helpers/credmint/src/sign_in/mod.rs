@@ -31,7 +31,13 @@ pub(crate) fn login(arguments: &LoginArguments) -> Result<(), Failure> {
     let (name, person) = people.find(arguments.name.as_deref(), "login")?;
     let choice = flow::choose(arguments, person.browser.is_some());
     out::aside(&choice.note().unwrap_or_default());
-    let login = Login { identity: name.to_owned(), flow: choice.word().to_owned(), ..Login::default() };
+    let lifetime = arguments.lifetime.unwrap_or_default().as_millis();
+    let login = Login {
+        identity: name.to_owned(),
+        flow: choice.word().to_owned(),
+        lifetime_ms: u64::try_from(lifetime).unwrap_or(u64::MAX),
+        ..Login::default()
+    };
     let mut attendant = Attendant::new(choice, person.browser.as_deref().unwrap_or_default());
     // Somebody else's sign-in may have to end first.
     let patience = person.sign_in_timeout * 2 + Duration::from_secs(60);

@@ -1,6 +1,7 @@
 //! A person signs in with a real Chromium, and what they see there is looked at: pictures are left in `target/screenshots`.
 
-use credmint_stories::{AS_IT_IS, User, person, token_host};
+use credmint_stories::{AS_IT_IS, Company, HOST, User, person, terraform, token_host};
+use credmint_test_kit::browser::link;
 use credmint_test_kit::encoding::claims;
 use credmint_test_kit::{Chromium, OpenIdProvider};
 
@@ -69,5 +70,31 @@ fn chromium_shows_what_to_do_when_the_person_refuses() {
     look_at(&mut chromium, "refused");
     assert_eq!(login.output().code, Some(77));
     drop(chromium);
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn terraform_opens_it_and_the_page_goes_back_to_terraform_by_itself() {
+    let (Some(terraform), Some(mut chromium)) = (terraform(), Chromium::prepare()) else { return };
+    let (company, mut user) = (Company::found(), User::move_in());
+    user.settings(&(person(&company.provider, "") + &company.issuer() + &company.host("me", "")));
+    user.setup(company.registry.address());
+
+    // 1. The address is opened by a program, as Terraform has the system do: no page of the web led Chromium there.
+    let mut login = terraform.run(&user.home, &user.work, &["login", "-no-color", HOST]).typed().start();
+    login.type_line("yes");
+    let start = format!("    http://127.0.0.1:{}/{HOST}/.login/authorize?", user.port);
+    let shown = |text: &str| link(text.split_once(&start)?.1, "").map(|rest| start.clone() + &rest);
+    let url = login.shows("the address to open", shown);
+    let opened = user.home.run(chromium.program()).arg(url.trim_start()).start();
+    sign_in(&mut chromium);
+    chromium.press("[type=submit]");
+    // 2. Our page says who, and a moment later it is Terraform's.
+    chromium.wait_for("location.pathname == '/callback' && document.body.innerText.includes('alice')");
+    chromium.wait_for("location.pathname == '/login' && document.body.innerText.includes('Terraform')");
+    login.output().success();
+    drop((chromium, opened));
+    user.watch_issued(&company.provider);
+    terraform.init(&user.home, &user.work).success();
     user.canary.check(&user.home);
 }

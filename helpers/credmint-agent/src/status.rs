@@ -16,15 +16,12 @@ use crate::recipe::{EntryKey, Recipe, session_of};
 
 /// Tells one caller how the agent is.
 pub(crate) fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) -> Status {
-    let keys: Vec<EntryKey> = settings
-        .hosts
-        .keys()
-        .filter_map(|host| recipe(agent, settings, host, caller))
-        .map(|recipe| recipe.key)
-        .collect();
+    let recipes: Vec<Recipe> = settings.hosts.keys().filter_map(|host| recipe(agent, settings, host, caller)).collect();
+    let keys: Vec<EntryKey> = recipes.iter().map(|recipe| recipe.key).collect();
     let (own, others): (Vec<_>, Vec<_>) =
         agent.entries.all().into_iter().partition(|entry| keys.contains(&entry.recipe.key));
-    let mut entries: Vec<EntryStatus> = own.iter().map(|entry| of_entry(entry)).collect();
+    let stored = recipes.iter().filter(|recipe| agent.stored.has(recipe.stored_key())).map(of_stored);
+    let mut entries: Vec<EntryStatus> = own.iter().map(|entry| of_entry(entry)).chain(stored).collect();
     entries.sort_by(|a, b| a.hostname.cmp(&b.hostname));
     Status {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -63,6 +60,18 @@ fn caller_for(settings: &Settings, host: &Hostname, caller: &Caller) -> Caller {
         own.unreadable.insert(path.clone(), why.clone());
     }
     own
+}
+
+/// Describes a token that `terraform login` brought: nobody but who brought it knows more of it.
+fn of_stored(recipe: &Recipe) -> EntryStatus {
+    EntryStatus {
+        hostname: recipe.hostname.to_string(),
+        identity: "whoever brought it".to_owned(),
+        issuer: "terraform login".to_owned(),
+        kind: "token".to_owned(),
+        notes: vec!["kept as it is until terraform logout, or the end of the agent".to_owned()],
+        ..EntryStatus::default()
+    }
 }
 
 /// Describes one entry without what it holds.

@@ -37,6 +37,11 @@ impl Stored {
         self.tokens.borrow().values().for_each(|token| token.unseal(key));
     }
 
+    /// Tells whether there is one.
+    pub(crate) fn has(&self, key: EntryKey) -> bool {
+        self.tokens.borrow().contains_key(&key)
+    }
+
     /// Drops one.
     pub(crate) fn forget(&self, key: EntryKey) {
         self.tokens.borrow_mut().remove(&key);

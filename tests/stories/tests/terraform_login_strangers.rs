@@ -249,6 +249,8 @@ fn a_pasted_token_is_refused_with_a_reason_unless_the_settings_keep_it() {
     user.settings(&settings("memory"));
     assert_eq!(store(&user, &object).code, Some(0));
     assert_eq!(user.got("token"), token);
+    let status = user.credmint(&["status"]).stdout;
+    assert!(status.contains(HOST) && status.contains("until terraform logout"), "{status}");
     // 3. It outlives a sign-in, and ends with `forget`.
     user.signs_in(&provider, "alice");
     assert_eq!(user.got("token"), token);

@@ -36,7 +36,7 @@ pub(crate) async fn of(agent: &Agent, entry: &Entry, identity: &ClientIdentity, 
         Ok(Ok(answer)) => {
             let (parts, body) = answer.into_parts();
             let page = page(&parts, body, deadline).await;
-            judge(hostname, identity, &parts, &page, upstream.asked_for_certificate())
+            judge(hostname, identity.subject(), &parts, &page, upstream.asked_for_certificate())
         }
     }
 }
@@ -51,10 +51,10 @@ async fn page(parts: &Parts, body: Incoming, deadline: Deadline) -> Bytes {
 }
 
 /// Tells the answers apart.
-fn judge(hostname: &Hostname, identity: &ClientIdentity, parts: &Parts, page: &Bytes, asked: bool) -> SelfCheck {
+fn judge(hostname: &Hostname, subject: &str, parts: &Parts, page: &Bytes, asked: bool) -> SelfCheck {
     let ahead = date(&parts.headers).map(|theirs| clock::now().unix() - theirs.unix());
     let told = if asked {
-        by_status(hostname, identity.subject(), parts.status, page)
+        by_status(hostname, subject, parts.status, page)
     } else {
         let what =
             format!("{hostname} asks for no client certificate: nothing was presented, it answers {}", parts.status);
@@ -149,5 +149,16 @@ mod tests {
         let (outcome, what) = told(400, "<title>400 No required SSL certificate was sent</title>");
         assert_eq!((outcome.as_str(), what.contains("refuses the client certificate")), ("refused", true));
         assert!(told(404, "").1.contains("404"));
+    }
+
+    #[test]
+    fn the_servers_clock_is_compared_with_ours_netbird_4500() {
+        let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
+        let answer = http::Response::builder().header("date", "Sun, 06 Nov 1994 08:49:37 GMT").body(()).expect("valid");
+        let (parts, ()) = answer.into_parts();
+        let check = judge(&hostname, "CN=alice", &parts, &Bytes::new(), true);
+        assert!(check.clock_ahead_seconds.is_some_and(|ahead| ahead > 86_400), "{check:?}");
+        let asked_for_none = judge(&hostname, "CN=alice", &parts, &Bytes::new(), false);
+        assert_eq!((asked_for_none.outcome.as_str(), asked_for_none.status), ("not-asked", Some(200)));
     }
 }

@@ -148,7 +148,7 @@ fn an_expired_certificate_is_refused() {
 }
 
 #[test]
-fn a_clock_behind_the_issuer_is_told_and_borne_for_two_minutes() {
+fn a_clock_behind_the_issuer_is_told_and_borne_for_two_minutes_istio_32176() {
     assert_eq!(issued(|p| p.not_before = at(90)).unwrap().1, [Difference::ClockBehind { seconds: 90 }]);
     assert_eq!(issued(|p| p.not_before = at(120)).unwrap().1, [Difference::ClockBehind { seconds: 120 }]);
     assert_eq!(issued(|p| p.not_before = at(180)).unwrap_err(), AssembleError::NotYetValid { seconds: 180 });
@@ -166,6 +166,19 @@ fn path_is_ordered_by_issuer_and_the_root_is_left_out_vault_pr_15306() {
         let (identity, differences) = assemble(key, &pem, &chain).unwrap();
         assert_eq!(identity.certificates_der(), [der(&pem), der(&low.pem), der(&middle.pem)]);
         assert_eq!(identity.anchor_pem().map(|pem| der(&pem)), Some(der(&top.pem)));
+        assert_eq!(differences, []);
+    }
+}
+
+#[test]
+fn a_chain_of_any_order_with_repetitions_gives_one_path_vault_pr_17772() {
+    let top = root("Root");
+    let low = top.below(authority("Low"));
+    for chain in [vec![&top, &low], vec![&low, &top], vec![&low, &top, &low, &top], vec![&low]] {
+        let key = key();
+        let pem = low.client(&client("me"), &key);
+        let (identity, differences) = assemble(key, &pem, &chain).unwrap();
+        assert_eq!(identity.certificates_der(), [der(&pem), der(&low.pem)]);
         assert_eq!(differences, []);
     }
 }

@@ -113,6 +113,15 @@ async fn names_stand_in_the_request_and_in_the_parameters() {
 }
 
 #[tokio::test]
+async fn a_chain_that_is_missing_is_made_of_the_issuer_vault_2121() {
+    let vault = engine(Lie::None, |said| said).await;
+    let grant = minted(&vault).await.unwrap();
+    let Granted::Identity(identity) = &grant.credential else { panic!("an identity") };
+    assert_eq!(identity.certificates_der().len(), 1, "the root that signed is the anchor, and is not presented");
+    assert!(identity.anchor_der().is_some() && grant.notes.iter().all(|note| !note.contains("issuer did not send")));
+}
+
+#[tokio::test]
 async fn warnings_and_differences_are_told_once_and_without_secrets() {
     let vault = engine(Lie::NoName, |said| said).await;
     let notes = minted(&vault).await.unwrap().notes;
@@ -136,7 +145,7 @@ async fn lies_are_seen_and_the_login_is_given_back() {
 }
 
 #[tokio::test]
-async fn a_clock_that_differs_is_told() {
+async fn a_clock_that_differs_is_told_with_its_seconds_netbird_1942() {
     for (date, words) in [
         ("Fri, 01 Jan 2990 00:00:00 GMT", "s behind 127.0.0.1:"),
         ("Mon, 01 Jan 2001 00:00:00 GMT", "s ahead of 127.0.0.1:"),

@@ -12,6 +12,7 @@ use credmint_vocabulary::{Deadline, Failure, FailureKind};
 
 use crate::agent::Agent;
 use crate::entries::Entry;
+use crate::late_renewal;
 use crate::recipe::session_of;
 use crate::sessions::{Session, Source};
 
@@ -62,7 +63,7 @@ pub(crate) async fn people_of(agent: &Rc<Agent>, route: &Route<'_>) -> Vec<Strin
 }
 
 /// Signs out of one session; gives what could not be ended, in words.
-pub(crate) async fn sign_out(agent: &Rc<Agent>, session: &Session) -> Vec<String> {
+pub(crate) async fn sign_out(agent: &Rc<Agent>, session: &Rc<Session>) -> Vec<String> {
     let mut account = Account::default();
     end(agent, session, Deadline::after(Instant::now(), WHOLE_LOGOUT), &mut account).await;
     account.failed
@@ -90,16 +91,17 @@ fn unknown(name: &str) -> Failure {
 }
 
 /// Ends one session: first here, so that nobody uses it meanwhile, then at the issuer.
-async fn end(agent: &Rc<Agent>, session: &Session, deadline: Deadline, account: &mut Account) {
+async fn end(agent: &Rc<Agent>, session: &Rc<Session>, deadline: Deadline, account: &mut Account) {
     agent.sessions.remove(session.sign_in.0);
     let entries = agent.take_entries_of(session.sign_in.0);
     session.rest(deadline.at_most(Instant::now(), FOR_A_RENEWAL)).await;
     account.note(revoked(agent, session, deadline).await);
     if session.is_being_renewed() {
         let name = &session.name;
-        account
-            .failed
-            .push(format!("{name}: a renewal did not end in time: its new tokens are dropped, but not revoked"));
+        account.failed.push(format!(
+            "{name}: a renewal did not end in time: its new tokens are dropped, and revoked when they come"
+        ));
+        late_renewal::revoke_when_it_lands(agent, session);
     }
     for entry in entries {
         agent.close_bridge(&entry);
@@ -159,11 +161,12 @@ mod tests {
     use tokio::task::LocalSet;
 
     #[tokio::test]
-    async fn a_renewal_that_outlasts_the_sign_out_is_told() {
+    async fn a_renewal_that_outlasts_the_sign_out_is_told_and_revoked_when_it_lands() {
         let soon = |milliseconds| Deadline::after(Instant::now(), Duration::from_millis(milliseconds));
         let test = async {
             let agent = Agent::new(false, Vec::new());
-            let source = Source::Scripted(Script::of([Ok(tokens("b", Some(3600), Some("r2")))]));
+            let script = Script::of([Ok(tokens("b", Some(3600), Some("r2")))]);
+            let source = Source::Scripted(script.clone());
             let text = "[identity.me]\nkind = \"oidc\"\nissuer = \"https://id.example\"\nclient_id = \"a\"";
             let settings = credmint_settings::read(&[("test".into(), text.into())]).expect("valid");
             let sign_in = (session_of("me", &settings.identities["me"]).expect("a person"), agent.sessions.next());
@@ -173,8 +176,16 @@ mod tests {
             assert!(subject(&agent, &session, soon(5)).await.is_err(), "it flies on");
             let mut account = Account::default();
             end(&agent, &session, soon(5), &mut account).await;
-            assert!(account.failed.iter().any(|words| words.contains("not revoked")), "{:?}", account.failed);
+            assert!(
+                account.failed.iter().any(|words| words.contains("revoked when they come")),
+                "{:?}",
+                account.failed
+            );
             session.rest(soon(5000)).await;
+            while Rc::strong_count(&agent.busy) > 1 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(script.revoked(), ["r2"], "the token that came after the sign-out");
             let mut account = Account::default();
             end(&agent, &session, soon(5), &mut account).await;
             assert!(account.failed.is_empty(), "{:?}", account.failed);

@@ -60,9 +60,14 @@ fn start(host: &str) -> Result<(), Failure> {
 }
 
 fn stop() -> Result<(), Failure> {
+    // An agent that cannot say who is signed in can still be stopped.
+    let sessions = ask().ok().flatten().map(|status| status.sessions).unwrap_or_default();
     match agent::ask_if_running(Ask::Stop)? {
         None => out::text("no agent is running"),
-        Some(Answer::Done) => out::text("the agent has dropped everything it kept, and ends"),
+        Some(Answer::Done) => {
+            out::text("the agent has dropped everything it kept, and ends");
+            session::dropped(&sessions).into_iter().for_each(|line| out::text(&line));
+        }
         Some(other) => return Err(agent::unexpected(&other)),
     }
     Ok(())

@@ -78,7 +78,9 @@ fn a_session_lives_in_one_agents_memory_alone() {
     assert!(output.stderr.contains("hint: credmint login me"), "{}", output.stderr);
     // 2. Told to end it ends, with a session, too; and the next one knows nothing of it.
     user.signs_in(&provider, "alice");
-    user.credmint(&["agent", "stop"]);
+    let stopped = user.credmint(&["agent", "stop"]).stdout;
+    assert!(stopped.contains("not revoked: who was signed in as me; `credmint logout` revokes"), "{stopped}");
+    assert!(provider.revocations().is_empty());
     assert_eq!(user.get().output().code, Some(77));
     user.canary.check(&user.home);
 }

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use crate::recipe::digest_of;
 pub(crate) use lifetime::end_those_over;
 pub(crate) use renewing::{look_after, subject};
-pub(crate) use session::{Session, Source};
+pub(crate) use session::{Kept, Session, Source};
 
 /// Names the session of an identity: its name and all of its settings that the issuer gets to see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

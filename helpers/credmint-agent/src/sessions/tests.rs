@@ -25,6 +25,7 @@ pub(crate) struct Script(Rc<Inner>);
 struct Inner {
     answers: RefCell<VecDeque<Result<Tokens, RefreshError>>>,
     asked_with: RefCell<Vec<String>>,
+    revoked: RefCell<Vec<String>>,
 }
 
 impl Script {
@@ -39,6 +40,15 @@ impl Script {
         self.0.asked_with.borrow_mut().push(with);
         sleep(Duration::from_millis(50)).await;
         self.0.answers.borrow_mut().pop_front().expect("an answer is left")
+    }
+
+    pub(crate) fn note_revoked(&self, tokens: &Tokens) {
+        let token = tokens.refresh.as_ref().map(|token| token.expose().clone());
+        self.0.revoked.borrow_mut().extend(token);
+    }
+
+    pub(crate) fn revoked(&self) -> Vec<String> {
+        self.0.revoked.borrow().clone()
     }
 
     fn asked_with(&self) -> Vec<String> {

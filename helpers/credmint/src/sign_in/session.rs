@@ -57,6 +57,13 @@ fn not_granted(scopes: &[String]) -> Option<String> {
 
 const OFFLINE: &str = "offline_access";
 
+/// Says what became of the sessions of an agent that was stopped.
+pub(crate) fn dropped(sessions: &[SessionStatus]) -> Option<String> {
+    let names: Vec<_> = sessions.iter().filter(|one| !one.over).map(|one| shown(&one.identity)).collect();
+    let who = names.join(", ");
+    (!names.is_empty()).then(|| format!("dropped, not revoked: who was signed in as {who}; `credmint logout` revokes"))
+}
+
 /// Tells whether one of these people has to sign in: never did, the session is over, or its token is and cannot be renewed.
 pub(crate) fn is_missing(names: &[&str], sessions: &[SessionStatus], now: Timestamp) -> bool {
     let past = |time: &String| Timestamp::from_rfc3339(time).is_ok_and(|time| time.remaining(now).is_zero());
@@ -113,6 +120,14 @@ pub(crate) mod tests {
         let bad = SessionStatus { subject: Some("a\x1b[2Jb\nc".into()), ..session() };
         let text = status(&bad, now(), Style::Plain).join("\n");
         assert!(!text.contains('\x1b') && text.contains("a [2Jb c"), "{text}");
+    }
+
+    #[test]
+    fn who_was_dropped_is_told_unless_it_was_over() {
+        let over = SessionStatus { over: true, ..session() };
+        assert_eq!(dropped(&[over.clone()]), None);
+        let told = dropped(&[over, session()]).unwrap_or_default();
+        assert_eq!(told, "dropped, not revoked: who was signed in as me; `credmint logout` revokes");
     }
 
     #[test]

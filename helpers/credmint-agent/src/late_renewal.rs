@@ -1,0 +1,42 @@
+//! A renewal that lands after its session was signed out of: the new refresh token is nobody's, and is revoked.
+//! A session whose renewal is under way comes in; nothing goes out.
+//! Waits in the background, no longer than a renewal may take, and keeps the agent for that long.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use credmint_vocabulary::Deadline;
+
+use crate::agent::Agent;
+use crate::sessions::{Kept, Session, Source};
+
+/// Revokes what the renewal brings, when it is there.
+pub(crate) fn revoke_when_it_lands(agent: &Rc<Agent>, session: &Rc<Session>) {
+    let (agent, session) = (Rc::clone(agent), Rc::clone(session));
+    let before = session.kept().ok();
+    tokio::task::spawn_local(async move {
+        let _busy = Rc::clone(&agent.busy);
+        session.rest(Deadline::after(Instant::now(), LATEST)).await;
+        let is_new = |kept: &Rc<Kept>| !before.as_ref().is_some_and(|before| Rc::ptr_eq(before, kept));
+        if let Some(kept) = session.kept().ok().filter(is_new) {
+            revoke(&agent, &session, &kept).await;
+        }
+    });
+}
+
+/// What cannot be revoked ends by itself: the person has been told that it may.
+async fn revoke(agent: &Agent, session: &Session, kept: &Kept) {
+    match &session.source {
+        Source::Provider(provider) => {
+            let step = Deadline::after(Instant::now(), ONE_REVOCATION);
+            let now = credmint_local_machine::clock::now();
+            let _ = provider.revoke(&kept.tokens, &agent.https, now, step).await;
+        }
+        #[cfg(test)]
+        Source::Scripted(script) => script.note_revoked(&kept.tokens),
+    }
+}
+
+/// Longer than a renewal may take.
+const LATEST: Duration = Duration::from_secs(10);
+const ONE_REVOCATION: Duration = Duration::from_secs(4);

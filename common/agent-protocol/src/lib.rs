@@ -15,7 +15,7 @@ pub use client::{AskError, Stream, ask, attend, converse};
 pub use frame::{Frame, FrameError, MAXIMUM_FRAME, decode, decode_length};
 pub use lock::{LockStatus, Passphrase};
 pub use message::{
-    Answer, Ask, Credential, EntryStatus, Explanation, FailureOnWire, Got, IdentityClaims, Need, Reply, Request,
+    Answer, Ask, BUILD, Credential, EntryStatus, Explanation, FailureOnWire, Got, IdentityClaims, Need, Reply, Request,
     Status, Supply, VERSION,
 };
 pub use sign_in::{Approve, Login, Logout, Pasted, SessionStatus, Visit};

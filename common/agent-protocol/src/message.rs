@@ -12,6 +12,9 @@ use crate::lock::{LockStatus, Passphrase};
 use crate::sign_in::{Approve, Login, Logout, SessionStatus, Visit};
 use crate::wire_secret::WireSecret;
 
+/// Names the build of an executable of ours: those of one release have the same.
+pub const BUILD: &str = env!("CARGO_PKG_VERSION");
+
 /// Version of the protocol; a peer that does not know it answers with a failure that names its own.
 pub const VERSION: u32 = 1;
 
@@ -85,6 +88,7 @@ impl Ask {
             | Self::Anchor(got)
             | Self::Listen(got) => {
                 got.deadline_ms = remaining_ms;
+                BUILD.clone_into(&mut got.build);
                 (&mut got.settings, &mut got.usual_settings)
             }
             Self::Certificate(CertificateWanted { got, .. }) => {
@@ -92,7 +96,10 @@ impl Ask {
                 (&mut got.settings, &mut got.usual_settings)
             }
             // Its deadline is the person's, not the request's.
-            Self::Login(login) => (&mut login.settings, &mut login.usual_settings),
+            Self::Login(login) => {
+                BUILD.clone_into(&mut login.build);
+                (&mut login.settings, &mut login.usual_settings)
+            }
             Self::Logout(logout) => (&mut logout.settings, &mut logout.usual_settings),
             Self::Status { settings, usual_settings } => (settings, usual_settings),
             Self::Lock(_) | Self::Unlock(_) | Self::Stop | Self::Unknown => return,
@@ -122,6 +129,9 @@ pub struct Got {
     /// What remains of the caller's deadline, in milliseconds.
     #[serde(default)]
     pub deadline_ms: u64,
+    /// The caller's build; empty: it does not say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub build: String,
 }
 
 /// What the agent answers; `need` may come once before the last, and a sign-in tells what the person has to do.
@@ -274,6 +284,9 @@ impl From<&Failure> for FailureOnWire {
 pub struct Status {
     /// Version of the program.
     pub version: String,
+    /// Its build, with a word when its executable was replaced; empty: it does not say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub build: String,
     /// Process id.
     pub pid: u32,
     /// When it started, RFC 3339.

@@ -27,6 +27,9 @@ pub struct Login {
     /// How long the session may live, in milliseconds; 0 means what the settings say.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lifetime_ms: u64,
+    /// The caller's build; empty: it does not say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub build: String,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]

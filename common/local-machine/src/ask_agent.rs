@@ -90,9 +90,27 @@ pub fn attend_sign_in(
 ) -> Result<Answer, AskAgentError> {
     let mut request = Request { version: VERSION, ask: Ask::Login(login) };
     request.ask.fill_in(settings_files::caller_settings(), settings_files::caller_usual_settings(), 0);
+    let mut is_told = false;
+    let mut noting = |reply: &Reply| {
+        is_told = true;
+        told(reply)
+    };
+    match attend_once(&request, (deadline, patience), &mut noting) {
+        // An agent of another build makes way, and says nothing.
+        Err(AskAgentError::Ask(AskError::Stream(error))) if went_away(&error) && !is_told => std::thread::sleep(DYING),
+        outcome => return outcome,
+    }
+    attend_once(&request, (deadline, patience), told)
+}
+
+fn attend_once(
+    request: &Request,
+    (deadline, patience): (Deadline, Deadline),
+    told: &mut dyn FnMut(&Reply) -> io::Result<Option<Pasted>>,
+) -> Result<Answer, AskAgentError> {
     let mut connection = reach(deadline)?;
     connection.wait_until(patience);
-    Ok(attend(&mut connection, &request, &supply::supply, told)?)
+    Ok(attend(&mut connection, request, &supply::supply, told)?)
 }
 
 fn reach(deadline: Deadline) -> Result<Connection, AskAgentError> {

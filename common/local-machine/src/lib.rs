@@ -8,6 +8,7 @@ mod ask_agent;
 mod detach;
 mod directory;
 mod loopback_peer;
+mod own_program;
 mod settings_files;
 mod socket;
 mod supply;
@@ -33,6 +34,7 @@ pub use ask_agent::{AskAgentError, ask_agent, ask_running, attend_sign_in, knock
 pub use detach::{detach, leave_working_directory};
 pub use last_failure::LastFailure;
 pub use loopback_peer::is_another_users;
+pub use own_program::OwnProgram;
 pub use places::{PlaceError, socket_path, state_directory};
 pub use prefilter::could_route;
 pub use settings_files::{SettingsFiles, SettingsFilesError};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use credmint_https::Https;
 use credmint_issuers::{Authorities, Lease, PendingRequests};
-use credmint_local_machine::clock;
+use credmint_local_machine::{OwnProgram, clock};
 use credmint_settings::Settings;
 use credmint_vocabulary::Timestamp;
 use tokio::sync::Notify;
@@ -50,6 +50,8 @@ pub(crate) struct Agent {
     pub(crate) started: Timestamp,
     /// Until when it stays without anything in use: the latest that the settings of any caller say.
     pub(crate) stays_until: Cell<Option<Timestamp>>,
+    /// The executable, which an update may replace while we run.
+    pub(crate) program: OwnProgram,
     /// Shared by every conversation that is under way.
     pub(crate) busy: Rc<()>,
     /// Shared by every revocation that is under way.
@@ -82,6 +84,7 @@ impl Agent {
             hardening,
             started: now,
             stays_until: Cell::default(),
+            program: OwnProgram::now(),
             busy: Rc::default(),
             revoking: Rc::default(),
             changed: Notify::new(),
@@ -106,6 +109,21 @@ impl Agent {
             && self.stored.is_empty()
             && nobody()
             && now >= self.stays_until.get().unwrap_or_else(first)
+    }
+
+    /// Tells whether an agent of another build may take its place unnoticed: nobody is signed in, nothing is in use, and nobody else is
+    /// being served but as many.
+    pub(crate) fn can_be_replaced(&self, now: Timestamp, served: usize) -> bool {
+        let is_in_use = |entry: &Rc<Entry>| entry.is_in_use(now);
+        self.bridge.is_some()
+            && Rc::strong_count(&self.busy) == 1 + served
+            && self.stored.is_empty()
+            && !self.sessions.all().iter().any(|session| session.kept().is_ok())
+            && !self.entries.has_flights()
+            && !self.entries.all().iter().any(is_in_use)
+            && self.superseded.borrow().is_empty()
+            && self.requests.is_empty(now)
+            && !self.lock.is_shut()
     }
 
     /// Keeps an entry, and puts away the one that it replaces.
@@ -197,6 +215,20 @@ mod tests {
         agent.keep(&old);
         agent.keep(&new);
         assert_eq!(new.used.get(), old.used.get());
+    }
+
+    #[test]
+    fn an_agent_with_anything_in_use_is_not_replaced() {
+        let (agent, now) = (Agent::new(false, Vec::new()), clock::now());
+        assert!(agent.can_be_replaced(now, 0) && !Agent::new(true, Vec::new()).can_be_replaced(now, 0));
+        let busy = Rc::clone(&agent.busy);
+        assert!(!agent.can_be_replaced(now, 0) && agent.can_be_replaced(now, 1));
+        drop(busy);
+        let entry = Rc::new(entry(Some(36_000)));
+        entry.used.set(now);
+        agent.keep(&entry);
+        assert!(!agent.can_be_replaced(now, 0));
+        assert!(agent.can_be_replaced(now.plus(Duration::from_secs(7200)), 0), "nobody used it lately");
     }
 
     #[test]

@@ -133,9 +133,10 @@ async fn told_to_end() {
     }
 }
 
-/// Waits until nothing has been in use for as long as the settings say. The wall clock counts sleep of the machine, too.
+/// Waits until nothing has been in use for as long as the settings say, or until nothing is and the executable is another one. The wall clock counts sleep of the machine, too.
 async fn idle(agent: &Agent) {
-    while !agent.is_idle(clock::now()) {
+    let makes_way = || agent.program.is_replaced() && agent.can_be_replaced(clock::now(), 0);
+    while !(agent.is_idle(clock::now()) || makes_way()) {
         sleep(BETWEEN_LOOKS).await;
     }
 }

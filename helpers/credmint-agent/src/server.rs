@@ -5,7 +5,7 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{Ask, Credential, Got, Need, Reply, Request, Supply, VERSION};
+use credmint_agent_protocol::{Ask, BUILD, Credential, Got, Need, Reply, Request, Supply, VERSION};
 use credmint_identities::Caller;
 use credmint_local_machine::clock;
 use credmint_settings::{CallerReads, Settings};
@@ -23,6 +23,11 @@ pub(crate) async fn serve(agent: &Rc<Agent>, stream: &mut dyn Stream) -> Result<
     let Ok(request) = timeout(FIRST_FRAME, receive_soon::<Request>(stream)).await else { return Ok(()) };
     let request = request?;
     let _busy = Rc::clone(&agent.busy);
+    if is_of_another_build(&request.ask) && agent.can_be_replaced(clock::now(), 1) {
+        // Who was not answered asks once more, and starts the agent of its own build: our name is withdrawn before we end.
+        agent.stop.notify_one();
+        return std::future::pending().await;
+    }
     let reply = if request.version == VERSION {
         match dispatch(agent, stream, request.ask).await {
             Ok(reply) => reply,
@@ -33,6 +38,16 @@ pub(crate) async fn serve(agent: &Rc<Agent>, stream: &mut dyn Stream) -> Result<
         answers::failed(&other_version(request.version))
     };
     send(stream, &reply).await
+}
+
+/// Tells the requests that start an agent, when their caller is of another build; one that does not say is none.
+fn is_of_another_build(ask: &Ask) -> bool {
+    let build = match ask {
+        Ask::Get(got) | Ask::Listen(got) => &got.build,
+        Ask::Login(login) => &login.build,
+        _ => return false,
+    };
+    !build.is_empty() && build != BUILD
 }
 
 /// Why a request ends without its answer.

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use credmint_agent_protocol::{EntryStatus, SessionStatus, Status};
+use credmint_agent_protocol::{BUILD, EntryStatus, SessionStatus, Status};
 use credmint_identities::{Caller, Claims};
 use credmint_local_machine::clock;
 use credmint_settings::Settings;
@@ -25,6 +25,7 @@ pub(crate) fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) ->
     entries.sort_by(|a, b| a.hostname.cmp(&b.hostname));
     Status {
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        build: build(agent),
         pid: std::process::id(),
         started: agent.started.to_string(),
         hardening: agent.hardening.clone(),
@@ -34,6 +35,11 @@ pub(crate) fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) ->
         sessions: sessions(agent, settings),
         locked: agent.lock.status(),
     }
+}
+
+/// Names the build, which is not that of the file any more when the file was replaced.
+fn build(agent: &Agent) -> String {
+    if agent.program.is_replaced() { format!("{BUILD}, since replaced") } else { BUILD.to_owned() }
 }
 
 /// Lists the sessions of the identities that the caller's settings name.

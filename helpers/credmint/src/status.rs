@@ -2,7 +2,7 @@
 //! The agent's own report and the file of last failures become text or one JSON object.
 //! Starts no agent: one that is not running is a state, not a failure.
 
-use credmint_agent_protocol::{Answer, Ask, EntryStatus, LockStatus, Status};
+use credmint_agent_protocol::{Answer, Ask, BUILD, EntryStatus, LockStatus, Status};
 use credmint_local_machine::{LastFailure, last_failure};
 use credmint_vocabulary::{Failure, FailureKind, Timestamp, printable};
 use serde_json::{Value, json};
@@ -114,6 +114,13 @@ fn about_agent(status: Option<&Status>, style: Style) -> Vec<String> {
         status.pid, status.version, status.started
     )];
     lines.extend(status.locked.as_ref().map(|lock| locked(lock, style)));
+    if !status.build.is_empty() && status.build != BUILD {
+        let own = format!(
+            "           of another build ({}) than this program: credmint agent stop",
+            printable(&status.build, 80)
+        );
+        lines.push(style.paint(Tone::Bad, &own));
+    }
     lines.extend(list("hardening  ", &status.hardening));
     lines.extend(list("bridge     ", &status.bridge));
     lines
@@ -199,6 +206,7 @@ mod tests {
         };
         Status {
             version: "0.1.0".into(),
+            build: String::new(),
             pid: 4_242,
             started: "2026-11-30T15:50:00Z".into(),
             hardening: vec!["no core dumps".into(), "not dumpable".into(), "memory not locked: limit 8 MB".into()],
@@ -208,6 +216,15 @@ mod tests {
             sessions: vec![session::tests::session(), over],
             locked: None,
         }
+    }
+
+    #[test]
+    fn an_agent_of_another_build_is_named_with_what_to_do() {
+        let told = |build: &str| about_agent(Some(&Status { build: build.into(), ..Status::default() }), Style::Plain);
+        let says =
+            |build: &str| told(build).iter().any(|line| line.contains("another build") && line.contains("agent stop"));
+        assert!(says("0.0.1") && says(&format!("{BUILD}, since replaced")));
+        assert!(!says(BUILD) && !says(""));
     }
 
     fn failures() -> Vec<LastFailure> {

@@ -1,10 +1,12 @@
 //! Whose session it is: another person at the same place, another identity when nobody is signed in, another agent.
 
 use std::net::TcpListener;
+use std::time::Duration;
 
 use credmint_stories::{AS_IT_IS, Company, User, address, person, token_host, wait_until};
 use credmint_test_kit::browser::parameter;
 use credmint_test_kit::encoding::claims;
+use credmint_test_kit::home::executable;
 use credmint_test_kit::processes::{signal, wait_for_end};
 use credmint_test_kit::random::free_port;
 use credmint_test_kit::{Browser, OpenIdProvider, memory};
@@ -136,5 +138,31 @@ fn an_agent_for_one_question_holds_no_session_and_says_so() {
     let login = user.login(&["--no-browser"]).output();
     assert!(login.code != Some(0) && login.stderr.contains("CREDMINT_AGENT=once"), "{}", login.stderr);
     assert!(user.home.agents().is_empty());
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn an_updated_agent_takes_the_old_ones_place_once_nobody_is_signed_in() {
+    let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
+    let copy = |name: &str| {
+        let file = user.home.write(name, std::fs::read(executable("credmint-agent")).expect("the agent's executable"));
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("a program");
+        file
+    };
+    let (program, update) = (copy("credmint-agent"), copy("update"));
+    user.home.set("CREDMINT_AGENT_PROGRAM", &program);
+    user.settings(&(person(&provider, "") + AS_IT_IS + &token_host("\"me\"", "as-it-is")));
+    user.signs_in(&provider, "alice");
+    let old = user.home.agent().pid;
+    assert!(!user.credmint(&["status"]).stdout.contains("another build"));
+    // 1. The update: the agent that holds the sign-in goes on, and says what to do.
+    std::fs::rename(&update, &program).expect("the update");
+    assert!(user.credmint(&["status"]).stdout.contains("another build"));
+    assert_eq!(claims(&user.got("token"))["sub"], "alice");
+    // 2. When nobody is signed in any more it ends by itself, and the next question starts the new one.
+    user.credmint(&["logout", "me"]);
+    assert!(wait_for_end(old, Duration::from_secs(20)), "it ends by itself");
+    assert_eq!(user.get().output().code, Some(77));
+    assert!(!user.credmint(&["status"]).stdout.contains("another build"));
     user.canary.check(&user.home);
 }

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::connection::{receive, send};
-use credmint_agent_protocol::{Ask, FailureOnWire, Request, VERSION};
+use credmint_agent_protocol::{Ask, BUILD, FailureOnWire, Request, VERSION};
 use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
 use tokio::task::LocalSet;
 use tokio::time::timeout;
@@ -150,4 +150,26 @@ async fn an_agent_that_keeps_nothing_says_so() {
         })
         .await;
     std::fs::remove_dir_all(directory).expect("removed");
+}
+
+#[tokio::test]
+async fn an_agent_of_another_build_makes_way_unless_somebody_is_signed_in() {
+    let test = async {
+        let agent = Agent::new(false, Vec::new());
+        let login = || Ask::Login(Login { identity: "ada".into(), build: "another".into(), ..Login::default() });
+        let session = signed_in(&agent, SessionKey::of("ada", person(&settings(TWO), "ada").expect("a person").1));
+        agent.signed_in(&session);
+        let mut stream = asked(&agent, login()).await;
+        let reply = timeout(Duration::from_secs(5), receive::<Reply>(&mut stream)).await.expect("in time");
+        assert!(matches!(reply, Ok(Reply::Failure(_))), "it serves, and has no such settings");
+        agent.sessions.clear();
+        let same = Ask::Login(Login { identity: "ada".into(), build: BUILD.into(), ..Login::default() });
+        let reply = timeout(Duration::from_secs(5), receive::<Reply>(&mut asked(&agent, same).await)).await;
+        assert!(matches!(reply.expect("in time"), Ok(Reply::Failure(_))));
+        let mut stream = asked(&agent, login()).await;
+        timeout(Duration::from_secs(5), agent.stop.notified()).await.expect("it ends");
+        let silent = timeout(Duration::from_millis(50), receive::<Reply>(&mut stream)).await;
+        assert!(silent.is_err(), "and says nothing until its name is withdrawn");
+    };
+    LocalSet::new().run_until(test).await;
 }

@@ -125,7 +125,7 @@ pub(crate) mod tests {
     #[test]
     fn who_was_dropped_is_told_unless_it_was_over() {
         let over = SessionStatus { over: true, ..session() };
-        assert_eq!(dropped(&[over.clone()]), None);
+        assert_eq!(dropped(std::slice::from_ref(&over)), None);
         let told = dropped(&[over, session()]).unwrap_or_default();
         assert_eq!(told, "dropped, not revoked: who was signed in as me; `credmint logout` revokes");
     }

@@ -9,7 +9,7 @@ use crate::wire_secret::WireSecret;
 /// Begins a sign-in; the connection stays open until the last reply, and closing it ends the sign-in.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Login {
-    /// Name of the identity; empty means the only one of kind `oidc`.
+    /// Name of the identity; empty means the only one of a person.
     #[serde(default)]
     pub identity: String,
     /// Settings file that the caller's environment names; none means the usual place.
@@ -70,7 +70,7 @@ pub struct Visit {
 /// What the person approves on another device (RFC 8628).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Approve {
-    /// The code that the issuer shows or asks for.
+    /// The code that the issuer shows or asks for; empty where it has none.
     pub user_code: String,
     /// Where.
     pub verification_uri: String,

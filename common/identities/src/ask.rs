@@ -130,7 +130,7 @@ pub async fn ask(
         Identity::File { path } | Identity::Kubernetes { path, .. } => file::read(path, caller)?,
         Identity::Command(program) => command::run(program, deadline).await.map_err(SourceError::from)?,
         Identity::ClientCredentials(client) => client_credentials::ask(client, caller, https, now, deadline).await?,
-        Identity::Oidc(_) => return Err(IdentityError::SignedOut { name: String::new() }),
+        Identity::Oidc(_) | Identity::VaultOidc(_) => return Err(IdentityError::SignedOut { name: String::new() }),
         _ => None,
     };
     let Some(found) = found else { return Ok(None) };

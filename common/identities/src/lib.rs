@@ -28,7 +28,9 @@ pub use client_authentication::{ClientProof, ClientProofError, prove, source_nam
 pub use command::CommandError;
 pub use oauth_refusal::OauthRefusal;
 pub use quotable::quotable;
-pub use sign_in::{Authorization, Callback, Device, Poll, Provider, RefreshError, SignInError, Tokens};
+pub use sign_in::{
+    Authorization, Callback, Device, Poll, Provider, RefreshError, SignInError, Tokens, VaultTraits, endpoint,
+};
 pub use source::{SourceError, read_source};
 pub use subject_token::{SubjectToken, SubjectTokenError};
 pub use token_endpoint::{TokenEndpoint, TokenEndpointError};

@@ -17,6 +17,8 @@ pub struct SubjectToken {
     pub claims: Option<Claims>,
     /// SHA-256 of the token.
     pub digest: [u8; 32],
+    /// The one server that it may be sent to, if it is a client token of a Vault; any issuer may see other tokens.
+    pub home: Option<String>,
 }
 
 /// Says why a text cannot be a token.
@@ -48,7 +50,7 @@ impl SubjectToken {
         let mut own = [0; 32];
         let sum = digest::digest(&digest::SHA256, token.expose().as_bytes());
         own.iter_mut().zip(sum.as_ref()).for_each(|(to, from)| *to = *from);
-        Ok(Self { token, claims, digest: own })
+        Ok(Self { token, claims, digest: own, home: None })
     }
 }
 

@@ -56,6 +56,7 @@ fn auth(auth: &VaultAuth) -> String {
         VaultAuth::Cert { mount, role: Some(role), .. } => format!("auth cert at {mount}, role {role}"),
         VaultAuth::Cert { mount, .. } => format!("auth cert at {mount}"),
         VaultAuth::Token { .. } => "auth token".to_owned(),
+        VaultAuth::Identity => "auth identity, the sign-in's own token".to_owned(),
         _ => "an auth method of a later version".to_owned(),
     }
 }

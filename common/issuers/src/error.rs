@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use credmint_client_identity::{AssembleError, AuthorityError, KeyError, RequestError};
 use credmint_https::HttpsError;
-use credmint_identities::{IdentityError, SourceError, TokenEndpointError};
+use credmint_identities::{IdentityError, SignInError, SourceError, TokenEndpointError};
 use credmint_vocabulary::{FailureKind, Timestamp};
 
 use crate::template::TemplateError;
@@ -136,6 +136,33 @@ pub enum GrantError {
         /// Host and port.
         who: String,
     },
+    /// A person did not sign in, or the answer is not of this sign-in.
+    #[error(transparent)]
+    SignIn(#[from] SignInError),
+    /// A Vault gives no page for a sign-in; it does not say why.
+    #[error(
+        "{who} gives no sign-in page to the role {role}: the role does not allow the redirect URI {uri}, or {who} cannot reach its OpenID Provider"
+    )]
+    RedirectUri {
+        /// Host and port.
+        who: String,
+        /// The role.
+        role: String,
+        /// What has to be allowed.
+        uri: String,
+    },
+    /// A Vault signs people in, but not in this way.
+    #[error("{who} does not sign the role {role} in like that: {why}")]
+    OtherWay {
+        /// Host and port.
+        who: String,
+        /// The role.
+        role: String,
+        /// What it does.
+        why: &'static str,
+        /// Whether `--device` would do.
+        device: bool,
+    },
     /// A success that is none.
     #[error("{who} answered something that cannot be used: {what}")]
     Malformed {
@@ -248,8 +275,11 @@ impl GrantError {
             Self::Source(error) => error.kind(),
             Self::TokenEndpoint(error) => error.kind(),
             Self::Unreachable(error) => error.kind(),
+            Self::SignIn(error) => error.kind(),
             Self::SourceAbsent { .. }
             | Self::Settings(_)
+            | Self::RedirectUri { .. }
+            | Self::OtherWay { .. }
             | Self::Template(TemplateError::Malformed { .. })
             | Self::Key(_) => FailureKind::Settings,
             Self::Throttled { .. }
@@ -274,6 +304,11 @@ impl GrantError {
             Self::ByRule { refused, findings } => {
                 findings.iter().find_map(|finding| finding.hint.clone()).or_else(|| refused.hint())
             }
+            Self::SignIn(error) => error.hint(),
+            Self::RedirectUri { role, uri, .. } => Some(format!(
+                "add {uri} to allowed_redirect_uris of the role {role}, and to the client at the OpenID Provider"
+            )),
+            Self::OtherWay { device: true, .. } => Some("sign in with --device".to_owned()),
             Self::Refused { class, .. } => class.hint().map(str::to_owned),
             other => other.own_hint().map(str::to_owned),
         }
@@ -299,6 +334,7 @@ impl GrantError {
             Self::Standby { .. } => "set address in the settings to the active node or the load balancer",
             Self::Redirected { .. } => "set address in the settings to where the redirect leads, if you trust it",
             Self::MfaRequired { .. } => "use a role or auth method without login MFA for machines",
+            Self::OtherWay { .. } => "sign in without --device, or with --paste",
             Self::Field { .. } => "set field in the settings",
             Self::Certificate { error: AssembleError::NotForClients, .. } => "set client_flag of the PKI role",
             Self::Certificate { error: AssembleError::NotYetValid { .. }, .. } => "set this machine's clock",

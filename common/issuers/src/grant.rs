@@ -146,9 +146,13 @@ pub(crate) fn refuse_expired(subject: Option<&SubjectToken>, now: Timestamp) -> 
     }
 }
 
-/// Takes the subject token that most issuers cannot do without.
+/// Takes the subject token that most issuers cannot do without, if they may see it.
 pub(crate) fn needed(subject: Option<&SubjectToken>) -> Result<&SubjectToken, GrantError> {
-    subject.ok_or(GrantError::Nobody)
+    let subject = subject.ok_or(GrantError::Nobody)?;
+    match subject.home {
+        Some(_) => Err(GrantError::Settings("a token of a Vault is sent to that Vault alone, and not here".to_owned())),
+        None => Ok(subject),
+    }
 }
 
 /// Turns the settings' words about trust into those of `https`.

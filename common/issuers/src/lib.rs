@@ -30,5 +30,8 @@ pub use local_ca::Authorities;
 pub use offline::{complete, request};
 pub use pending::{PendingRequests, Waiting};
 pub use template::TemplateError;
-pub use vault::{Lease, Lender, VaultRefusal, revoke};
+pub use vault::{
+    Lease, Lender, VaultBegun, VaultCall, VaultDevice, VaultPage, VaultPoll, VaultRefusal, VaultRenewal, VaultSignIn,
+    revoke,
+};
 pub use vault_pki::{Effect, Finding};

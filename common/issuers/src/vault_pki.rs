@@ -62,7 +62,7 @@ pub(crate) async fn grant(
     match certify(settings, prepared, &line, &session.token).await {
         Ok(signed) => {
             let lease = session.lease(&server, "");
-            let ends_early = ends_with_the_login(&signed, session.expires);
+            let ends_early = ends_with_the_login(&signed, session.expires.filter(|_| session.ours));
             let notes = session.notes.into_iter().chain(signed.notes).chain(ends_early).collect();
             Ok(Grant { credential: Granted::Identity(signed.identity), notes, lease })
         }

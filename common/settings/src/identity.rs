@@ -37,6 +37,33 @@ pub enum Identity {
     ClientCredentials(Box<ClientCredentials>),
     /// `kind = "oidc"`: a person who signs in with `credmint login` (OpenID Connect Core, RFC 8252, RFC 8628).
     Oidc(Box<OidcIdentity>),
+    /// `kind = "vault-oidc"`: a person who signs in with `credmint login` at a Vault, by its own OIDC method.
+    VaultOidc(Box<VaultOidcIdentity>),
+}
+
+/// Signs a person in at a Vault or OpenBao, which alone is registered with the OpenID Provider.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct VaultOidcIdentity {
+    /// `address`: as for an issuer.
+    pub address: String,
+    /// `namespace`: value of the `X-Vault-Namespace` header.
+    pub namespace: Option<String>,
+    /// `mount` (default `oidc`): mount path of the auth method.
+    pub mount: String,
+    /// `role`; `None`: the method's default role.
+    pub role: Option<String>,
+    /// `redirect_ports` (default 8250): loopback ports to listen at, in order; 0, or none at all, means any free one.
+    pub redirect_ports: Vec<u16>,
+    /// `redirect_host` (default `localhost`).
+    pub redirect_host: RedirectHost,
+    /// `browser`: argument vector, to which the URL is added; `None`: the platform's opener.
+    pub browser: Option<Vec<String>>,
+    /// `lifetime`: how long a session lives at most; `None`: until the Vault ends it.
+    pub lifetime: Option<Duration>,
+    /// `sign_in_timeout` (default 3 min): how long the whole sign-in may take.
+    pub sign_in_timeout: Duration,
+    /// How to reach the Vault.
+    pub peer: Peer,
 }
 
 /// Signs a person in at an OpenID Provider.

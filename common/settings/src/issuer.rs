@@ -43,21 +43,38 @@ impl Issuer {
         matches!(self, Self::VaultPki(_) | Self::LocalCa(_) | Self::Est(_) | Self::StepCa(_) | Self::Offline(_))
     }
 
+    /// Gives the login of an issuer that is a Vault.
+    #[must_use]
+    pub fn vault_login(&self) -> Option<&VaultLogin> {
+        match self {
+            Self::VaultPki(pki) => Some(&pki.login),
+            Self::VaultToken(token) => Some(&token.login),
+            Self::VaultSecret(secret) => Some(&secret.login),
+            _ => None,
+        }
+    }
+
+    /// Tells whether the identity's token is sent to somebody, or handed out.
+    #[must_use]
+    pub fn sends_identity(&self) -> bool {
+        let login = |login: &VaultLogin| login.auth.sends_identity();
+        match self {
+            Self::Oidc(_) | Self::TokenExchange(_) | Self::StepCa(_) => true,
+            Self::Est(est) => est.auth == EstAuth::Bearer,
+            _ => self.vault_login().is_some_and(login),
+        }
+    }
+
     /// Tells whether nothing can be granted without an identity: its token is sent, or its claims are templated.
     #[must_use]
     pub fn asks_who(&self) -> bool {
         match self {
-            Self::Oidc(_) | Self::TokenExchange(_) | Self::StepCa(_) => true,
-            Self::VaultPki(pki) => {
-                pki.login.auth.sends_identity() || pki.templates().any(|template| has_claims(template))
-            }
-            Self::VaultToken(token) => token.login.auth.sends_identity(),
-            Self::VaultSecret(secret) => secret.login.auth.sends_identity(),
+            _ if self.sends_identity() => true,
+            Self::VaultPki(pki) => pki.templates().any(|template| has_claims(template)),
             Self::LocalCa(ca) => std::iter::once(&ca.common_name).chain(&ca.uris).any(|template| has_claims(template)),
-            Self::Est(est) => {
-                est.auth == EstAuth::Bearer || est.wanted.templates().any(|template| has_claims(template))
-            }
+            Self::Est(est) => est.wanted.templates().any(|template| has_claims(template)),
             Self::Offline(offline) => offline.wanted.templates().any(|template| has_claims(template)),
+            _ => false,
         }
     }
 }
@@ -66,7 +83,7 @@ impl VaultAuth {
     /// Tells whether the login presents the identity's token.
     #[must_use]
     pub const fn sends_identity(&self) -> bool {
-        matches!(self, Self::Jwt { .. } | Self::Kubernetes { .. })
+        matches!(self, Self::Jwt { .. } | Self::Kubernetes { .. } | Self::Identity)
     }
 }
 
@@ -149,6 +166,8 @@ pub enum VaultAuth {
         /// Where the token is found.
         token: Source,
     },
+    /// `identity`: the identity has a client token of this very Vault (`kind = "vault-oidc"`); nothing is logged in to.
+    Identity,
 }
 
 /// `kind = "vault-pki"`.

@@ -9,6 +9,7 @@ mod error;
 mod host;
 mod identity;
 mod issuer;
+mod person;
 mod reader;
 mod route;
 mod source;
@@ -23,10 +24,12 @@ pub use error::SettingsError;
 pub use host::{AgentSettings, Bridge, Deliver, Host, Store};
 pub use identity::{
     ClientAuthentication, ClientCredentials, CommandSource, Identity, OidcIdentity, OidcTokenKind, RedirectHost,
+    VaultOidcIdentity,
 };
 pub use issuer::{
     Issuer, LocalCa, OidcToken, Peer, TokenExchange, VaultAuth, VaultLogin, VaultPki, VaultSecret, VaultToken,
 };
+pub use person::Person;
 pub use route::{CallerReads, Route, Settings};
 pub use source::Source;
 pub use text::template::{TemplateError, TemplatePart, template_parts};

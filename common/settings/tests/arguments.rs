@@ -242,7 +242,7 @@ fn mistakes_in_vault_arguments_are_told_by_number() {
         (
             vec!["--role=r", "--auth-role=x"],
             ": missing argument `--auth`",
-            "methods: jwt, kubernetes, approle, cert, token",
+            "methods: jwt, kubernetes, approle, cert, token, identity",
         ),
         (
             vec!["--role=r", "--auth=kubernetes"],

@@ -166,6 +166,18 @@ impl Agent {
         kept.chain(self.take_superseded(made_from_it)).collect()
     }
 
+    /// Drops the tokens that ended with a session: a Vault ends with a token all that it was lent by it. Certificates live on.
+    pub(crate) fn drop_tokens_of(&self, session: SessionKey) {
+        let ended =
+            |entry: &Rc<Entry>| entry.is_held_elsewhere() && entry.sign_in.is_some_and(|(key, _)| key == session);
+        let kept = self.entries.all().into_iter().filter(ended);
+        let kept: Vec<_> = kept.filter_map(|entry| self.entries.forget(entry.recipe.key)).collect();
+        for entry in kept.into_iter().chain(self.take_superseded(ended)) {
+            entry.end_with_the_session();
+            self.drop_entry(entry);
+        }
+    }
+
     fn take_superseded(&self, of_those: impl FnMut(&Rc<Entry>) -> bool) -> Vec<Rc<Entry>> {
         let (taken, others) = self.superseded.take().into_iter().partition(of_those);
         self.superseded.replace(others);

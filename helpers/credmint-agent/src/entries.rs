@@ -114,6 +114,11 @@ impl Entry {
         self.is_held_elsewhere() && !behind_the_bridge()
     }
 
+    /// Leaves to the end of a session's token what ends with it.
+    pub(crate) fn end_with_the_session(&self) {
+        self.lease.end_with_the_session();
+    }
+
     /// Tells whether somebody used it lately.
     pub(crate) fn is_in_use(&self, now: Timestamp) -> bool {
         now < self.used.get().plus(IN_USE)

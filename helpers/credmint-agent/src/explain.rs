@@ -98,6 +98,7 @@ fn kind(identity: &Identity) -> &'static str {
         Identity::Command(_) => "command",
         Identity::ClientCredentials(_) => "client-credentials",
         Identity::Oidc(_) => "oidc",
+        Identity::VaultOidc(_) => "vault-oidc",
         _ => "of a later version",
     }
 }

@@ -78,6 +78,15 @@ pub(crate) fn locked() -> Failure {
     of_session(&IdentityError::Locked)
 }
 
+/// A Vault did not renew a session.
+pub(crate) fn of_vault(error: &GrantError) -> Failure {
+    let failure = Failure::new(error.kind(), format!("the sign-in is not renewed: {error}"));
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
 /// Somebody signed out while a run went on.
 pub(crate) fn signed_out_meanwhile(name: &str) -> Failure {
     of_session(&IdentityError::SignedOut { name: name.to_owned() })

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use credmint_client_identity::ClientIdentity;
 use credmint_identities::SubjectToken;
-use credmint_issuers::{Before, World};
+use credmint_issuers::{Before, GrantError, World};
 use credmint_local_machine::clock;
 use credmint_settings::Identity;
 use credmint_vocabulary::{Deadline, Failure};
@@ -113,9 +113,14 @@ async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Res
     let (https, authorities) = (&agent.https, &agent.authorities);
     let world = World { https, caller: &caller, authorities, before, now, deadline };
     let token = subject.as_ref().map(|chosen| &chosen.token);
-    let grant = credmint_issuers::grant(route.issuer_name, route.issuer, token, &world)
-        .await
-        .map_err(|error| failure::of_grant(&recipe.hostname, route.issuer_name, &error))?;
+    let grant = match credmint_issuers::grant(route.issuer_name, route.issuer, token, &world).await {
+        Ok(grant) => grant,
+        Err(error) => {
+            let ended = ended_there(agent, subject.as_ref(), &error, deadline).await;
+            let refused = || failure::of_grant(&recipe.hostname, route.issuer_name, &error);
+            return Err(ended.map_or_else(refused, |failure| failure::of_host(&recipe.hostname, failure)));
+        }
+    };
     let held = Held::from(grant.credential);
     Ok(Entry {
         recipe: Rc::clone(recipe),
@@ -158,6 +163,20 @@ pub(crate) async fn preflight(
     let token = subject.as_ref().map(|chosen| &chosen.token);
     let found = credmint_issuers::preflight(route.issuer, token, &world).await;
     found.map_err(|error| failure::of_grant(&recipe.hostname, route.issuer_name, &error).0)
+}
+
+/// Finds out whether a Vault refused because it has ended the session's token, which is then over.
+async fn ended_there(
+    agent: &Agent,
+    chosen: Option<&Chosen>,
+    error: &GrantError,
+    deadline: Deadline,
+) -> Option<Failure> {
+    let session = agent.sessions.get(chosen?.sign_in?.0)?;
+    if !matches!(error, GrantError::Refused { status: 403, .. }) {
+        return None;
+    }
+    session.was_refused(agent, deadline).await
 }
 
 /// The identity that had an answer.

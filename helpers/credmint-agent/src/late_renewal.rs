@@ -32,6 +32,13 @@ async fn revoke(agent: &Agent, session: &Session, kept: &Kept) {
             let now = credmint_local_machine::clock::now();
             let _ = provider.revoke(&kept.tokens, &agent.https, now, step).await;
         }
+        // The same client token: a renewal that came later than the revocation was refused, unless that was not heard.
+        Source::Vault(vault) => {
+            if let Some(lease) = vault.lease(&kept.tokens) {
+                let step = Deadline::after(Instant::now(), ONE_REVOCATION);
+                let _ = credmint_issuers::revoke(lease, &agent.https, step).await;
+            }
+        }
         #[cfg(test)]
         Source::Scripted(script) => script.note_revoked(&kept.tokens),
     }

@@ -95,7 +95,9 @@ async fn end(agent: &Rc<Agent>, session: &Rc<Session>, deadline: Deadline, accou
     agent.sessions.remove(session.sign_in.0);
     let entries = agent.take_entries_of(session.sign_in.0);
     session.rest(deadline.at_most(Instant::now(), FOR_A_RENEWAL)).await;
-    account.note(revoked(agent, session, deadline).await);
+    let revoked = revoked(agent, session, deadline).await;
+    let all_went_with_it = matches!(session.source, Source::Vault(_)) && revoked.is_ok();
+    account.note(revoked);
     if session.is_being_renewed() {
         let name = &session.name;
         account.failed.push(format!(
@@ -105,6 +107,9 @@ async fn end(agent: &Rc<Agent>, session: &Rc<Session>, deadline: Deadline, accou
     }
     for entry in entries {
         agent.close_bridge(&entry);
+        if all_went_with_it {
+            entry.end_with_the_session();
+        }
         end_entry(agent, &session.name, &entry, deadline, account).await;
     }
     agent.changed.notify_one();
@@ -124,6 +129,22 @@ pub(crate) async fn revoked(agent: &Agent, session: &Session, deadline: Deadline
             revoked
                 .map(|()| format!("{name}: signed out, here and at {who}; an access token that was handed out lives to its own end"))
                 .map_err(|error| format!("{name}: signed out here, but not at the issuer: {error}"))
+        }
+        Source::Vault(vault) => {
+            let who = vault.who();
+            let Some(lease) = vault.lease(&kept.tokens) else {
+                return Err(format!(
+                    "{name}: signed out here, but {who} cannot revoke a batch token: it ends by itself"
+                ));
+            };
+            let step = deadline.at_most(Instant::now(), ONE_REVOCATION);
+            let revoked = credmint_issuers::revoke(lease, &agent.https, step).await;
+            if revoked.is_err() && session.was_refused(agent, step).await.is_some() {
+                return Ok(format!("{name}: the session was over already"));
+            }
+            revoked
+                .map(|()| format!("{name}: signed out, here and at {who}, with all leases of its token"))
+                .map_err(|error| format!("{name}: signed out here, but not at {who}: {error}"))
         }
         #[cfg(test)]
         Source::Scripted(_) => Ok(format!("{name}: signed out")),

@@ -68,7 +68,7 @@ impl Recipe {
 
 /// Names the session that an identity needs: a person's.
 pub(crate) fn session_of(name: &str, identity: &Identity) -> Option<SessionKey> {
-    if let Identity::Oidc(person) = identity { Some(SessionKey::of(name, person)) } else { None }
+    identity.person().map(|person| SessionKey::of(name, person))
 }
 
 fn key_of(hostname: &Hostname, route: &Route<'_>, caller: &Caller, sign_ins: &[SignIn]) -> EntryKey {

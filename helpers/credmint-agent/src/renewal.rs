@@ -38,7 +38,8 @@ fn until_one_ends(agent: &Agent, now: Timestamp) -> Duration {
     let mut kept = agent.entries.all();
     kept.extend(agent.superseded.borrow().iter().cloned());
     let chosen = agent.sessions.all().into_iter().filter_map(|session| session.chosen_end());
-    let next = kept.iter().filter_map(|entry| entry.expires()).chain(chosen).min();
+    let ends = kept.iter().filter_map(|entry| entry.expires()).chain(chosen);
+    let next = ends.chain(sessions::next_of_those_that_end(agent, now)).min();
     next.map_or(LONGEST_SLEEP, |end| end.remaining(now)).clamp(SHORTEST_SLEEP, LONGEST_SLEEP)
 }
 
@@ -74,9 +75,13 @@ pub(crate) enum HandedOut {
     Revoked,
 }
 
-/// Drops every session and every entry, and revokes of the entries what can be revoked in two seconds, what is just being made included.
+/// Drops every session and every entry, and revokes of them (of the sessions, those at a Vault) what can be revoked in two seconds, what is just being made included.
 pub(crate) async fn drop_everything(agent: &Agent, handed_out: HandedOut) {
     agent.entries.close();
+    if handed_out == HandedOut::Revoked {
+        let leases = agent.sessions.all().into_iter().filter_map(|session| session.lease());
+        agent.dropped.borrow_mut().extend(leases);
+    }
     agent.sessions.clear();
     agent.stored.clear();
     let kept = agent.entries.all().into_iter().filter_map(|entry| agent.entries.remove(entry.recipe.key));

@@ -36,6 +36,17 @@ const CENSUS: &[(&str, usize, &str)] = &[
     ("common/issuers/src/step_ca.rs", 1, "the token into the body of `/1.0/sign`"),
     ("common/issuers/src/token_exchange.rs", 3, "subject and actor token into the form; the granted token is checked"),
     ("common/issuers/src/vault/login.rs", 4, "token or secret ID into the body of the login; a path out of a source"),
+    (
+        "common/issuers/src/vault/sign_in/begin.rs",
+        2,
+        "the callback's state is compared; the nonce into the body that begins a sign-in",
+    ),
+    ("common/issuers/src/vault/sign_in/poll.rs", 2, "state and nonce into the body that asks whether it is approved"),
+    (
+        "common/issuers/src/vault/sign_in/redeem.rs",
+        1,
+        "state, code and nonce into the query that Vault wants, which is wiped",
+    ),
     ("common/issuers/src/vault/transport.rs", 1, "the client token into the header, marked sensitive"),
     ("common/issuers/src/vault_secret.rs", 1, "the field that was read is checked to be a token"),
     ("common/protocols/src/terraform.rs", 1, "the token is checked before it is printed for Terraform"),

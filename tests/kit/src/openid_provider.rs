@@ -47,6 +47,7 @@ pub struct OpenIdProvider {
     secret: String,
     post_secret: String,
     mint_secret: String,
+    vault_secret: String,
     private_key: String,
 }
 
@@ -90,11 +91,12 @@ impl OpenIdProvider {
         let public_key_file = directory.path().join("ci-jwt.pem");
         fs::write(&public_key_file, public_key).expect("the public key");
         let secret = || random::secret("client");
-        let (secret, post_secret, mint_secret) = (secret(), secret(), secret());
+        let (secret, post_secret, mint_secret, vault_secret) = (secret(), secret(), secret(), secret());
         let mut command = Command::new("node");
         let server = peer::installed("openid-provider").join("server.mjs");
         command.args(["--preserve-symlinks", "--preserve-symlinks-main"]).arg(server).arg("0");
         command.env("CI_SECRET", &secret).env("CI_POST_SECRET", &post_secret).env("MINT_SECRET", &mint_secret);
+        command.env("VAULT_SECRET", &vault_secret);
         command.env("CI_JWT_PUBLIC_KEY", public_key_file).env("TTL", ttl.to_string());
         command.envs(variables.iter().copied());
         let mut peer = Peer::start("the OpenID Provider", directory, &mut command);
@@ -103,7 +105,7 @@ impl OpenIdProvider {
         let issuer = issuer.unwrap_or_else(|| peer.fail("ended while it started"));
         let log = peer.log();
         let port = log.lines().find_map(|line| line.strip_prefix("listening ")?.parse().ok()).expect("a port");
-        Self { peer, port, issuer, secret, post_secret, mint_secret, private_key }
+        Self { peer, port, issuer, secret, post_secret, mint_secret, vault_secret, private_key }
     }
 
     /// Gives the issuer, as settings have it.
@@ -129,6 +131,11 @@ impl OpenIdProvider {
     /// Gives the secret of the client `ci-post` (client_secret_post).
     pub fn ci_post_secret(&self) -> &str {
         &self.post_secret
+    }
+
+    /// Gives the secret of the client `vault`, which signs people in for itself.
+    pub fn vault_secret(&self) -> &str {
+        &self.vault_secret
     }
 
     /// Gives the private key of the client `ci-jwt` (private_key_jwt, ES256) in PEM form.

@@ -3,6 +3,7 @@
 // Comes in: a port as the argument (0 or none: any free one) and these variables:
 //   CI_SECRET, CI_POST_SECRET   secrets of the clients `ci` (client_secret_basic) and `ci-post` (client_secret_post)
 //   CI_JWT_PUBLIC_KEY           PEM file with the P-256 public key of the client `ci-jwt` (private_key_jwt)
+//   VAULT_SECRET                secret of the client `vault` (client_secret_post): a Vault that signs people in
 //   MINT_SECRET                 secret of the client `mint`, by which the test kit has tokens made for any subject
 //   TTL                         life in seconds of what the other clients get; 300 if not set
 //   REFUSES                     names of what this issuer does not have, separated by commas: `revocation`, `device`
@@ -62,6 +63,17 @@ function clients(env) {
   ];
   if (env.CI_SECRET) list.push(confidential('ci', 'client_secret_basic', { client_secret: env.CI_SECRET }));
   if (env.CI_POST_SECRET) list.push(confidential('ci-post', 'client_secret_post', { client_secret: env.CI_POST_SECRET }));
+  if (env.VAULT_SECRET) {
+    // People come back to Vault's own command line, or to Vault itself (callback mode `direct`), on loopback both.
+    const paths = ['/oidc/callback', '/v1/auth/oidc/oidc/callback'];
+    list.push(confidential('vault', 'client_secret_post', {
+      client_secret: env.VAULT_SECRET,
+      application_type: 'native',
+      redirect_uris: ['127.0.0.1', 'localhost'].flatMap((host) => paths.map((path) => `http://${host}${path}`)),
+      response_types: ['code'],
+      grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'],
+    }));
+  }
   if (env.MINT_SECRET) list.push(confidential('mint', 'client_secret_basic', { client_secret: env.MINT_SECRET }));
   if (env.CI_JWT_PUBLIC_KEY) {
     const key = createPublicKey(readFileSync(env.CI_JWT_PUBLIC_KEY)).export({ format: 'jwk' });

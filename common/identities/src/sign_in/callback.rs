@@ -58,6 +58,23 @@ impl Callback {
         Self::of_query(query.split('#').next().unwrap_or(query))
     }
 
+    /// Gives the state, which says to which sign-in it belongs.
+    #[must_use]
+    pub const fn state(&self) -> &Secret<String> {
+        &self.state
+    }
+
+    /// Gives the authorization code, or what the issuer refused and its words, fit to be shown.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn code(&self) -> Result<&Secret<String>, (OauthRefusal, &str)> {
+        match &self.outcome {
+            Outcome::Code(code) => Ok(code),
+            Outcome::Refusal { class, reason } => Err((*class, reason)),
+        }
+    }
+
     /// Tells whether the issuer said no.
     #[must_use]
     pub const fn is_refusal(&self) -> bool {

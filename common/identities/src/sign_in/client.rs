@@ -71,6 +71,7 @@ impl Provider {
             refresh: answer.refresh_token().map(|token| Secret::from(token.secret().as_str())),
             scope: answer.scopes().into_iter().flatten().map(|scope| scope.to_string()).collect(),
             who: self.who(),
+            vault: None,
         }
     }
 }

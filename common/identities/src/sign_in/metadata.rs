@@ -62,8 +62,11 @@ pub(super) async fn keys(metadata: &Metadata, way: &Way<'_>) -> Result<CoreJsonW
     found.map_err(|error| told(error, who(metadata.jwks_uri().url())))
 }
 
-/// Makes sure that an endpoint is one: `https`, or `http` on loopback.
-pub(super) fn endpoint(url: Option<&Url>, peer: &str, what: &'static str) -> Result<Url, SignInError> {
+/// Makes sure that an endpoint is one: `https`, or `http` on loopback. `what` is for the error.
+///
+/// # Errors
+/// [`SignInError::Missing`] when it is none, or not there.
+pub fn endpoint(url: Option<&Url>, peer: &str, what: &'static str) -> Result<Url, SignInError> {
     let usable = url.filter(|url| match (url.scheme(), url.host()) {
         ("https", host) => host.is_some(),
         ("http", Some(Host::Domain(name))) => name == "localhost",

@@ -19,5 +19,6 @@ pub use authorization::Authorization;
 pub use callback::Callback;
 pub use device::{Device, Poll};
 pub use error::{RefreshError, SignInError};
+pub use metadata::endpoint;
 pub use provider::Provider;
-pub use tokens::Tokens;
+pub use tokens::{Tokens, VaultTraits};

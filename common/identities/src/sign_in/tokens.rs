@@ -27,6 +27,21 @@ pub struct Tokens {
     pub scope: Vec<String>,
     /// Host and port of the issuer, for messages.
     pub who: String,
+    /// What is special about them if the access token is a client token of a Vault.
+    pub vault: Option<Box<VaultTraits>>,
+}
+
+/// Says what a client token of a Vault is, beside an access token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VaultTraits {
+    /// The one server that it may be sent to.
+    pub home: String,
+    /// Whether it can be renewed, which needs nothing but the token itself.
+    pub renewable: bool,
+    /// Whether it can be revoked; a batch token cannot.
+    pub revocable: bool,
+    /// When it ends however often it is renewed, if the Vault says so.
+    pub ends_for_good: Option<Timestamp>,
 }
 
 impl Tokens {
@@ -35,6 +50,10 @@ impl Tokens {
     /// # Errors
     /// [`SignInError::NoIdToken`], or why the token cannot be one.
     pub fn subject(&self, kind: OidcTokenKind) -> Result<SubjectToken, SignInError> {
+        if let Some(vault) = &self.vault {
+            let (claims, home) = (self.claims.clone(), Some(vault.home.clone()));
+            return Ok(SubjectToken { claims, home, ..SubjectToken::new(self.access.copied())? });
+        }
         let token = match kind {
             OidcTokenKind::Access => &self.access,
             OidcTokenKind::Id => self.id.as_ref().ok_or_else(|| SignInError::NoIdToken { who: self.who.clone() })?,
@@ -42,10 +61,17 @@ impl Tokens {
         Ok(SubjectToken::new(token.copied())?)
     }
 
+    /// Tells whether there can be new ones without the person.
+    #[must_use]
+    pub fn can_be_renewed(&self) -> bool {
+        self.vault.as_ref().map_or(self.refresh.is_some(), |vault| vault.renewable)
+    }
+
     /// Says when that token ends; `None` when nobody says so.
     #[must_use]
     pub fn ends(&self, kind: OidcTokenKind) -> Option<Timestamp> {
         match kind {
+            _ if self.vault.is_some() => self.access_expires,
             OidcTokenKind::Id => self.claims.as_ref().and_then(Claims::exp),
             OidcTokenKind::Access => self.access_expires.or_else(|| Claims::of(&self.access)?.exp()),
         }

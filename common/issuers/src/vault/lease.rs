@@ -37,6 +37,12 @@ pub struct Lender {
 }
 
 impl Lender {
+    /// Tells whether it ends with a token that is somebody else's to revoke.
+    #[must_use]
+    pub const fn ends_with_another(&self) -> bool {
+        !self.token_is_ours
+    }
+
     /// Makes the lease whole again.
     #[must_use]
     pub fn lease(mut self, token: Secret<String>, client: Option<ClientIdentity>) -> Lease {
@@ -55,6 +61,12 @@ impl Lease {
 
     pub(crate) fn new(server: Server, token: Secret<String>, token_is_ours: bool, lease_id: Option<String>) -> Self {
         Self { server, token, token_is_ours, lease_id }
+    }
+
+    /// Tells whether it ends with a token that is somebody else's to revoke.
+    #[must_use]
+    pub const fn ends_with_another(&self) -> bool {
+        !self.token_is_ours
     }
 }
 

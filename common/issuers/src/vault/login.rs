@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use credmint_client_identity::{Asked, ClientIdentity, Names, PrivateKey};
-use credmint_identities::{SubjectToken, read_source, source_name};
+use credmint_identities::{Claims, SubjectToken, read_source, source_name};
 use credmint_settings::{Source, VaultAuth, VaultLogin};
 use credmint_vocabulary::{Expiry, Secret};
 use serde::Deserialize;
@@ -17,6 +17,7 @@ use crate::error::GrantError;
 use crate::grant::{World, needed};
 use crate::vault::answer::{Reply, told};
 use crate::vault::lease::Lease;
+use crate::vault::metadata::{Metadata, metadata};
 use crate::vault::server::{Server, check_path, check_role};
 use crate::vault::transport::{Call, Line};
 use crate::wiped::{secret, to_json};
@@ -51,14 +52,22 @@ struct Answered {
     warnings: Option<Vec<String>>,
 }
 
+/// Holds what a login gave.
 #[derive(Deserialize)]
-struct Auth {
+pub(crate) struct Auth {
     #[serde(deserialize_with = "secret")]
-    client_token: Secret<String>,
+    pub(crate) client_token: Secret<String>,
     #[serde(default)]
-    lease_duration: u64,
+    pub(crate) lease_duration: u64,
     #[serde(default)]
-    token_type: String,
+    pub(crate) renewable: bool,
+    #[serde(default)]
+    pub(crate) token_type: String,
+    #[serde(default)]
+    pub(crate) entity_id: String,
+    /// What the auth method noted about who logged in.
+    #[serde(default, deserialize_with = "metadata")]
+    pub(crate) metadata: Metadata,
     /// Present when the login is only half done; vaultrs drops it.
     #[serde(default)]
     mfa_requirement: Option<IgnoredAny>,
@@ -73,6 +82,7 @@ pub(crate) async fn log_in(
     let mut server = Server::of(login)?;
     let session = match &login.auth {
         VaultAuth::Token { token } => given(token, world).await?,
+        VaultAuth::Identity => of_identity(&server, subject)?,
         VaultAuth::Cert { mount, role, certificate, key } => {
             server.trust.client = Some(Arc::new(client_identity(certificate, key, world).await?));
             let body = role.as_ref().map_or_else(|| json!({}), |role| json!({"name": role}));
@@ -123,12 +133,16 @@ async fn send(
     let path = format!("auth/{mount}/login");
     let answer = line.send(Call::post(path.clone(), body), None).await?;
     let reply = Reply::judge(&server.who, &path, answer, line.now()).map_err(at_login)?;
-    let answered: Answered = reply.read()?;
-    let auth = answered.auth.ok_or_else(|| reply.malformed("a login answer without `auth`"))?;
-    session(&server.who, auth, answered.warnings.as_deref(), &line)
+    let (auth, warnings) = authenticated(&reply, &server.who)?;
+    Ok(Session {
+        token: auth.client_token,
+        expires: life(auth.lease_duration, &line),
+        ours: auth.token_type != "batch",
+        notes: told(&server.who, warnings.as_deref()),
+    })
 }
 
-fn at_login(error: GrantError) -> GrantError {
+pub(crate) fn at_login(error: GrantError) -> GrantError {
     match error {
         GrantError::Refused { who, path, status, class, reason } => {
             GrantError::Refused { who, path, status, class: class.at_login(), reason }
@@ -137,25 +151,20 @@ fn at_login(error: GrantError) -> GrantError {
     }
 }
 
-fn session(who: &str, auth: Auth, warnings: Option<&[String]>, line: &Line<'_>) -> Result<Session, GrantError> {
+/// Takes the token out of an answer to a login, with the server's warnings; one that is only half done is none.
+pub(crate) fn authenticated(reply: &Reply, who: &str) -> Result<(Auth, Option<Vec<String>>), GrantError> {
+    let Answered { auth, warnings } = reply.read()?;
+    let auth = auth.ok_or_else(|| reply.malformed("a login answer without `auth`"))?;
     if auth.mfa_requirement.is_some() {
         return Err(GrantError::MfaRequired { who: who.to_owned() });
     }
     if auth.client_token.is_empty() {
-        return Err(GrantError::Malformed {
-            who: who.to_owned(),
-            what: "a login answer without client token".to_owned(),
-        });
+        return Err(reply.malformed("a login answer without client token"));
     }
     if !auth.client_token.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(GrantError::UnfitToken);
     }
-    Ok(Session {
-        token: auth.client_token,
-        expires: life(auth.lease_duration, line),
-        ours: auth.token_type != "batch",
-        notes: told(who, warnings),
-    })
+    Ok((auth, warnings))
 }
 
 /// Turns a life in seconds into a point in time; 0 means that there is no end.
@@ -167,6 +176,17 @@ pub(crate) fn life(seconds: u64, line: &Line<'_>) -> Option<Expiry> {
 async fn given(source: &Source, world: &World<'_>) -> Result<Session, GrantError> {
     let token = read(source, "the Vault token", world).await?;
     Ok(Session { token, expires: None, ours: false, notes: Vec::new() })
+}
+
+/// Takes the client token of a person's sign-in; the session gives it back, not the grant.
+fn of_identity(server: &Server, subject: Option<&SubjectToken>) -> Result<Session, GrantError> {
+    let subject = subject.ok_or(GrantError::Nobody)?;
+    if subject.home.as_ref() != Some(&server.home()) {
+        let what = format!("the identity's token is no token of {}, and is not sent there", server.who);
+        return Err(GrantError::Settings(what));
+    }
+    let expires = subject.claims.as_ref().and_then(Claims::exp);
+    Ok(Session { token: subject.token.copied(), expires, ours: false, notes: Vec::new() })
 }
 
 /// Reads a source that has to have something.

@@ -24,8 +24,10 @@
 mod answer;
 mod lease;
 mod login;
+mod metadata;
 mod refusal;
 mod server;
+mod sign_in;
 mod transport;
 
 pub(crate) use answer::{Envelope, Reply, told};
@@ -34,4 +36,5 @@ pub use lease::{Lease, Lender, revoke};
 pub(crate) use login::{client_identity, life, log_in, read as read_needed};
 pub use refusal::VaultRefusal;
 pub(crate) use server::{check_path, check_role};
+pub use sign_in::{Call as VaultCall, VaultBegun, VaultDevice, VaultPage, VaultPoll, VaultRenewal, VaultSignIn};
 pub(crate) use transport::{Call, Line};

@@ -40,12 +40,18 @@ pub enum VaultRefusal {
     Namespace,
     /// The token is not valid, or its policies do not allow this.
     Forbidden,
+    /// A sign-in that was never begun, is finished, or took too long.
+    SignIn,
+    /// An auth method that signs nobody in by OIDC.
+    NotOidc,
     /// Anything else.
     Other,
 }
 
 /// What stands in the texts, in lower case; the first match counts.
 const TEXTS: &[(&[&str], VaultRefusal)] = &[
+    (&["oauth state", "client_nonce"], VaultRefusal::SignIn),
+    (&["oidc login is not configured", "is not allowed for oidc", "role with oidc role_type"], VaultRefusal::NotOidc),
     (&["namespace not found", "no namespace"], VaultRefusal::Namespace),
     (&["expiration of the ca certificate"], VaultRefusal::Life),
     (&["ip subject alternative name"], VaultRefusal::Address),
@@ -124,6 +130,8 @@ impl VaultRefusal {
             Self::AuthMount => "there is no such auth method, or it is closed to us",
             Self::Namespace => "there is no such namespace",
             Self::Forbidden => "permission denied",
+            Self::SignIn => "it does not know this sign-in, or not any more",
+            Self::NotOidc => "nobody signs in there by OIDC",
             Self::Other => "it gave a reason that we do not know",
         }
     }
@@ -150,6 +158,10 @@ impl VaultRefusal {
             Self::Namespace => "check namespace in the settings",
             Self::Forbidden => {
                 "check the spelling of this path (mount and role), and that the policies of the login's role allow it"
+            }
+            Self::SignIn => "sign in again",
+            Self::NotOidc => {
+                "check mount and role in the settings: they must be of an auth method that has oidc_client_id"
             }
             Self::Other => return None,
         })
@@ -197,6 +209,8 @@ mod tests {
             (403, "permission denied", Forbidden),
             (404, "namespace not found", Namespace),
             (404, "no handler for route \"pki2/sign/x\"", NotFound),
+            (400, "Vault login failed. Expired or missing OAuth state.", SignIn),
+            (400, "OIDC login is not configured for this mount", NotOidc),
             (400, "something of a later version", Other),
         ] {
             assert_eq!(VaultRefusal::of(status, &[text.to_owned()]), class, "{text}");

@@ -3,7 +3,7 @@
 //! Sends nothing. What slips through here would be a request to another path: mounts and roles become path segments.
 
 use credmint_https::Trust;
-use credmint_settings::VaultLogin;
+use credmint_settings::{Peer, VaultLogin};
 use http::HeaderValue;
 use url::Url;
 
@@ -26,9 +26,20 @@ pub(crate) struct Server {
 impl Server {
     /// Checks the settings.
     pub(crate) fn of(login: &VaultLogin) -> Result<Self, GrantError> {
-        let (base, who) = base(&login.address)?;
-        let namespace = login.namespace.as_deref().map(namespace).transpose()?;
-        Ok(Self { base, who, namespace, trust: trust(&login.peer) })
+        Self::at(&login.address, login.namespace.as_deref(), &login.peer)
+    }
+
+    /// Checks an address and a namespace.
+    pub(crate) fn at(address: &str, name: Option<&str>, peer: &Peer) -> Result<Self, GrantError> {
+        let (base, who) = base(address)?;
+        let namespace = name.map(namespace).transpose()?;
+        Ok(Self { base, who, namespace, trust: trust(peer) })
+    }
+
+    /// Names it so that two servers, or two namespaces, never have the same name.
+    pub(crate) fn home(&self) -> String {
+        let namespace = self.namespace.as_ref().and_then(|name| name.to_str().ok()).unwrap_or_default();
+        format!("{} {namespace}", self.base)
     }
 }
 

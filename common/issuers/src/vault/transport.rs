@@ -150,18 +150,24 @@ impl MiddleWare for Headers<'_> {
 pub(crate) struct Call {
     method: RequestMethod,
     path: String,
+    query: Option<Zeroizing<String>>,
     body: Zeroizing<Vec<u8>>,
 }
 
 impl Call {
     /// Reads a path.
     pub(crate) fn get(path: String) -> Self {
-        Self { method: RequestMethod::GET, path, body: Zeroizing::new(Vec::new()) }
+        Self { method: RequestMethod::GET, path, query: None, body: Zeroizing::new(Vec::new()) }
+    }
+
+    /// Reads a path with a query, which no message shows.
+    pub(crate) fn ask(path: String, query: Zeroizing<String>) -> Self {
+        Self { query: Some(query), ..Self::get(path) }
     }
 
     /// Sends JSON to a path.
     pub(crate) fn post(path: String, body: Zeroizing<Vec<u8>>) -> Self {
-        Self { method: RequestMethod::POST, path, body }
+        Self { method: RequestMethod::POST, path, query: None, body }
     }
 }
 
@@ -182,6 +188,10 @@ impl Endpoint for Call {
 
     fn method(&self) -> RequestMethod {
         self.method.clone()
+    }
+
+    fn query(&self) -> Result<Option<String>, ClientError> {
+        Ok(self.query.as_ref().map(|query| query.to_string()))
     }
 
     /// Hands a copy over, which `https` wipes after sending.

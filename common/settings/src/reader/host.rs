@@ -14,6 +14,7 @@ use crate::reader::client::{PEER, peer};
 use crate::reader::fields::Fields;
 use crate::reader::item::Item;
 use crate::reader::shape::{Keys, may, must};
+use crate::reader::vault_oidc::stays_at_home;
 use crate::route::Settings;
 use crate::text::nearest;
 use crate::tree::{Entry, Spelling, Table, Value};
@@ -35,6 +36,10 @@ pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsErro
             Spelling::Arguments(_) => WHO.to_owned(),
         };
         return Err(fields.missing("identity").with_hint(hint));
+    }
+    for identity in &identities {
+        let found = known.identities.get_key_value(identity);
+        found.map_or(Ok(()), |(own, found)| stays_at_home(&fields, (own, found), (&name, issuer)))?;
     }
     let deliver = deliver(&fields, issuer)?;
     Ok(Host {

@@ -13,6 +13,7 @@ mod oidc;
 mod shape;
 mod source;
 mod vault;
+mod vault_oidc;
 mod whole;
 
 #[cfg(test)]

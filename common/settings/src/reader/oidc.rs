@@ -49,7 +49,7 @@ pub(crate) fn person(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
 }
 
 /// Reads the ports; after "any", no other would ever be tried.
-fn redirect_ports(fields: &Fields<'_>) -> Result<Vec<u16>, SettingsError> {
+pub(crate) fn redirect_ports(fields: &Fields<'_>) -> Result<Vec<u16>, SettingsError> {
     let mut ports = fields.list("redirect_ports", |item| Ok((item.redirect_port()?, item.is_too_early())))?;
     let last = ports.len().saturating_sub(1);
     if let Some(at) = ports.iter().take(last).position(|(port, _)| *port == 0) {
@@ -58,11 +58,12 @@ fn redirect_ports(fields: &Fields<'_>) -> Result<Vec<u16>, SettingsError> {
     Ok(ports.into_iter().map(|(port, _)| port).collect())
 }
 
-const HOSTS: &[(&str, RedirectHost)] = &[("127.0.0.1", RedirectHost::Address), ("localhost", RedirectHost::Localhost)];
+pub(crate) const HOSTS: &[(&str, RedirectHost)] =
+    &[("127.0.0.1", RedirectHost::Address), ("localhost", RedirectHost::Localhost)];
 
 const TOKENS: &[(&str, OidcTokenKind)] = &[("id", OidcTokenKind::Id), ("access", OidcTokenKind::Access)];
 
-const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(180);
+pub(crate) const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Parameters of the authorization request that are ours to set: another value would undo a check, or the sign-in.
 const OURS: [&str; 14] = [

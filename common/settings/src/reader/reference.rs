@@ -10,7 +10,7 @@ use crate::reader::{client, enrolment, host, identity, issuer, source, vault};
 
 const PAGE: &str = include_str!("../../../../protocol-spec/settings.md");
 
-/// A heading, and below it the cells of its tables' rows.
+/// A heading, and below it the cells of its tables' rows; none where there are no keys.
 type Sections = BTreeMap<String, Vec<Vec<String>>>;
 
 fn sections() -> Sections {
@@ -18,6 +18,7 @@ fn sections() -> Sections {
     for line in PAGE.lines() {
         if let Some(text) = line.strip_prefix("## ").or_else(|| line.strip_prefix("### ")) {
             heading = text.to_owned();
+            sections.entry(heading.clone()).or_default();
         }
         if line.starts_with("| `") || line.starts_with("| [") {
             let cells = line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();

@@ -18,6 +18,7 @@ pub(crate) const METHODS: &[Kind<VaultAuth>] = &[
     Kind { word: "approle", keys: &[&[may("mount"), must("role_id"), must("secret_id")]], read: app_role },
     Kind { word: "cert", keys: &[&[may("mount"), may("role"), must("certificate"), must("key")]], read: cert },
     Kind { word: "token", keys: &[&[must("token")]], read: token },
+    Kind { word: "identity", keys: &[], read: |_| Ok(VaultAuth::Identity) },
 ];
 
 pub(crate) fn login(fields: &Fields<'_>) -> Result<VaultLogin, SettingsError> {
@@ -59,7 +60,7 @@ fn token(fields: &Fields<'_>) -> Result<VaultAuth, SettingsError> {
     Ok(VaultAuth::Token { token: fields.required("token", Item::source)? })
 }
 
-fn mount(fields: &Fields<'_>, default: &str) -> Result<String, SettingsError> {
+pub(crate) fn mount(fields: &Fields<'_>, default: &str) -> Result<String, SettingsError> {
     Ok(fields.optional("mount", Item::auth_mount)?.unwrap_or_else(|| default.to_owned()))
 }
 
@@ -97,7 +98,7 @@ impl Item<'_> {
         }
     }
 
-    fn namespace(&self) -> Result<String, SettingsError> {
+    pub(crate) fn namespace(&self) -> Result<String, SettingsError> {
         let namespace = self.text()?;
         if namespace.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Ok(namespace);

@@ -43,6 +43,18 @@ impl Lent {
         matches!(&*self.0.borrow(), Slot::Sealed(..))
     }
 
+    /// Leaves to the end of a session's token what ends with that.
+    pub(crate) fn end_with_the_session(&self) {
+        let ends_with_it = match &*self.0.borrow() {
+            Slot::Nothing => false,
+            Slot::Open(lease) => lease.ends_with_another(),
+            Slot::Sealed(lender, _) => lender.ends_with_another(),
+        };
+        if ends_with_it {
+            self.0.replace(Slot::Nothing);
+        }
+    }
+
     /// Seals it.
     pub(crate) fn seal(&self, key: &SealingKey) {
         let Some(lease) = self.take() else { return };

@@ -141,6 +141,7 @@ impl PackedTokens {
             refresh: self.refresh.map(WireSecret::into_secret),
             scope: self.scope,
             who: self.who,
+            vault: None,
         }
     }
 }

@@ -6,48 +6,52 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use credmint_agent_protocol::{Pasted, Reply, Visit};
-use credmint_identities::{Authorization, Callback, Provider, Tokens};
-use credmint_local_machine::clock;
+use credmint_identities::{Callback, Tokens};
 use credmint_vocabulary::{Failure, FailureKind};
 use tokio::sync::oneshot;
 use url::Url;
 
 use super::listener::{self, Arrival, Redirect};
 use super::pages::Page;
-use super::{Attempt, Flow, while_there};
+use super::place::{self, Begun};
+use super::{Attempt, Flow, device, while_there};
 use crate::connection::{ConnectionError, Stream, receive, send};
 use crate::server::Ended;
-use crate::sessions::Session;
+use crate::sessions::{Session, Source};
 
 /// Sends the person to the issuer and waits for the way back.
 pub(super) async fn sign_in(
     attempt: &Attempt<'_>,
     stream: &mut dyn Stream,
-    provider: Provider,
+    at: Source,
     flow: Flow,
 ) -> Result<Rc<Session>, Ended> {
     let (mut redirect, address) = way_back(attempt, flow).await?;
-    let authorization = provider.begin(&address).map_err(|error| attempt.refused(&error))?;
-    let opened = opened(attempt, redirect.as_ref(), &authorization, flow)?;
-    send(stream, &Reply::Visit(visit(attempt, &provider, opened, flow))).await?;
-    let (callback, page) = callback(attempt, stream, &mut redirect, &authorization).await?;
-    let https = &attempt.agent.https;
-    let redeeming = provider.redeem(authorization, callback, https, clock::now(), attempt.deadline);
-    let redeemed = while_there(stream, (attempt.name, attempt.deadline), redeeming).await?;
-    let kept = redeemed.map_err(|error| attempt.refused(&error)).and_then(|tokens| keep(attempt, provider, tokens));
+    let until = (attempt.name, attempt.deadline);
+    let begun = match while_there(stream, until, attempt.begin(&at, &address)).await?? {
+        Begun::Page(begun) => begun,
+        Begun::Elsewhere(_) if attempt.run.is_some() => return Err(has_a_code(attempt.name).into()),
+        // The role has it so: nothing comes back here.
+        Begun::Elsewhere(device) => return device::wait(attempt, stream, at, device).await,
+    };
+    let opened = opened(attempt, redirect.as_ref(), begun.url(), flow)?;
+    send(stream, &Reply::Visit(visit(attempt, &at, opened, flow))).await?;
+    let (callback, page) = callback(attempt, stream, &mut redirect, &begun).await?;
+    let redeemed = while_there(stream, until, attempt.redeem(&at, begun, callback)).await?;
+    let kept = redeemed.and_then(|tokens| keep(attempt, at, tokens));
     // A browser that does not wait any more misses nothing that the terminal does not say.
     page.map(|page| page.send(last_page(attempt, &kept)));
     Ok(kept?)
 }
 
-fn keep(attempt: &Attempt<'_>, provider: Provider, tokens: Tokens) -> Result<Rc<Session>, Failure> {
-    attempt.keep(provider, tokens)
+fn keep(attempt: &Attempt<'_>, at: Source, tokens: Tokens) -> Result<Rc<Session>, Failure> {
+    attempt.keep(at, tokens)
 }
 
 /// Listens where the issuer is told to send the browser. Who pastes can do without, when every port is taken.
 async fn way_back(attempt: &Attempt<'_>, flow: Flow) -> Result<(Option<Redirect>, Url), Failure> {
-    let (ports, host) = (&attempt.identity.redirect_ports, attempt.identity.redirect_host.word());
-    let path = &attempt.identity.redirect_path;
+    let (ports, host) = (attempt.person.redirect_ports(), attempt.person.redirect_host().word());
+    let path = attempt.person.redirect_path();
     let fixed = ports.first().filter(|port| **port != 0);
     let (redirect, address) = match (Redirect::listen(ports, path).await, fixed) {
         (Ok(redirect), _) => {
@@ -71,28 +75,21 @@ fn without_a_port(name: &str) -> String {
 
 /// Gives the address that the person opens. A browser of this machine begins at ours: its arguments may be read by others, and
 /// so whoever knows the address must not be able to end the sign-in in the person's place.
-fn opened(
-    attempt: &Attempt<'_>,
-    redirect: Option<&Redirect>,
-    authorization: &Authorization,
-    flow: Flow,
-) -> Result<String, Failure> {
+fn opened(attempt: &Attempt<'_>, redirect: Option<&Redirect>, page: &Url, flow: Flow) -> Result<String, Failure> {
     match redirect {
-        Some(redirect) if flow == Flow::Browser => {
-            redirect.begin(attempt.identity.redirect_host.word(), &authorization.url)
-        }
+        Some(redirect) if flow == Flow::Browser => redirect.begin(attempt.person.redirect_host().word(), page),
         Some(redirect) => {
             redirect.shows_what_to_paste();
-            Ok(authorization.url.to_string())
+            Ok(page.to_string())
         }
-        None => Ok(authorization.url.to_string()),
+        None => Ok(page.to_string()),
     }
 }
 
-fn visit(attempt: &Attempt<'_>, provider: &Provider, url: String, flow: Flow) -> Visit {
+fn visit(attempt: &Attempt<'_>, at: &Source, url: String, flow: Flow) -> Visit {
     Visit {
         url,
-        who: provider.who(),
+        who: at.who(),
         expires_in_seconds: attempt.deadline.remaining(Instant::now()).as_secs(),
         paste: flow == Flow::Paste,
     }
@@ -106,9 +103,9 @@ async fn callback(
     attempt: &Attempt<'_>,
     stream: &mut dyn Stream,
     redirect: &mut Option<Redirect>,
-    authorization: &Authorization,
+    begun: &place::Page,
 ) -> Result<(Callback, Waiting), Ended> {
-    let ours = |callback: &Callback| authorization.matches(callback);
+    let ours = |callback: &Callback| begun.matches(callback);
     loop {
         let pasted: Result<Pasted, ConnectionError> = tokio::select! {
             arrived = arrival(attempt, redirect, ours) => return Ok(arrived?),
@@ -143,6 +140,12 @@ async fn arrival(
         let _ = answer.send(Page::Stray);
     }
     std::future::pending().await
+}
+
+/// Terraform shows nobody a code to compare.
+fn has_a_code(name: &str) -> Failure {
+    let what = format!("`{name}` signs in with a code for another device, which `terraform login` cannot show");
+    Failure::new(FailureKind::Refused, what).hint(format!("credmint login {name}"))
 }
 
 fn begun_twice(name: &str) -> Failure {

@@ -7,14 +7,16 @@ mod browser;
 mod device;
 mod listener;
 mod pages;
+mod place;
+mod refused;
 mod turn;
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{Login, Reply};
-use credmint_identities::{Provider, SignInError, Tokens, identity_reads};
-use credmint_settings::{Identity, OidcIdentity, Settings};
+use credmint_identities::{Tokens, identity_reads};
+use credmint_settings::{OidcTokenKind, Person, Settings};
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
 use tokio::io::AsyncReadExt;
 use tokio::time::sleep_until;
@@ -27,6 +29,7 @@ use crate::terraform_login::Run;
 pub(crate) use browser::signed_in_page;
 pub(crate) use listener::is_prefetch;
 pub(crate) use pages::Page;
+use refused::{Refusal, refused};
 use turn::Turn;
 
 /// Signs a person in, or waits for who is doing it.
@@ -43,13 +46,12 @@ pub(crate) async fn sign_in(
 ) -> Result<Rc<Session>, Ended> {
     let settings = agent.settings.in_files(asked.settings.as_deref(), asked.usual_settings.as_deref());
     let settings = settings.map_err(Failure::from)?;
-    let (name, identity) = person(&settings, &asked.identity)?;
+    let (name, person) = person(&settings, &asked.identity)?;
     can_be_kept(agent, &settings, name)?;
     let flow = flow_of(&asked.flow)?;
-    let reads = identity_reads(&Identity::Oidc(Box::new(identity.clone())));
-    let caller = server::caller_of(stream, reads).await?;
-    let deadline = deadline_of(asked, identity);
-    let key = SessionKey::of(name, identity);
+    let caller = server::caller_of(stream, identity_reads(&person.identity())).await?;
+    let deadline = deadline_of(asked, person);
+    let key = SessionKey::of(name, person);
     if run.is_none() {
         agent.terraform_login.give_way(key);
     }
@@ -58,14 +60,12 @@ pub(crate) async fn sign_in(
         Turn::Theirs(session) => return Ok(session),
     };
     agent.stay(settings.agent.idle_exit);
-    let discovery = Provider::discover(identity, &caller, &agent.https, deadline);
-    let provider = while_there(stream, (name, deadline), discovery).await?;
-    let provider = provider.map_err(|error| refused(name, &error))?;
-    let lifetime = lifetime_of(asked, identity);
-    let attempt = Attempt { agent, name, identity, key, deadline, lifetime, run };
+    let lifetime = lifetime_of(asked, person);
+    let attempt = Attempt { agent, name, person, key, deadline, lifetime, run };
+    let at = while_there(stream, (name, deadline), attempt.find(&caller)).await??;
     let session = match flow {
-        Flow::Device => device::sign_in(&attempt, stream, provider).await?,
-        Flow::Browser | Flow::Paste => browser::sign_in(&attempt, stream, provider, flow).await?,
+        Flow::Device => device::sign_in(&attempt, stream, at).await?,
+        Flow::Browser | Flow::Paste => browser::sign_in(&attempt, stream, at, flow).await?,
     };
     if let Some(run) = run {
         run.settled().await;
@@ -85,7 +85,7 @@ enum Flow {
 struct Attempt<'a> {
     agent: &'a Rc<Agent>,
     name: &'a str,
-    identity: &'a OidcIdentity,
+    person: Person<'a>,
     key: SessionKey,
     deadline: Deadline,
     /// How long the session may live.
@@ -96,11 +96,14 @@ struct Attempt<'a> {
 
 impl Attempt<'_> {
     /// Keeps what it came to.
-    fn keep(&self, provider: Provider, tokens: Tokens) -> Result<Rc<Session>, Failure> {
-        let kind = self.identity.token;
+    fn keep(&self, at: Source, tokens: Tokens) -> Result<Rc<Session>, Failure> {
+        let kind = match self.person {
+            Person::Oidc(person) => person.token,
+            Person::VaultOidc(_) => OidcTokenKind::Access,
+        };
         tokens.subject(kind).map_err(|error| refused(self.name, &error))?;
         let sign_in = (self.key, self.agent.sessions.next());
-        let session = Session::new(self.name, sign_in, kind, Source::Provider(Box::new(provider)), tokens);
+        let session = Session::new(self.name, sign_in, kind, at, tokens);
         self.lifetime.into_iter().for_each(|life| session.live_for(life));
         match self.run {
             Some(run) => run.hold(&session),
@@ -109,23 +112,8 @@ impl Attempt<'_> {
         Ok(session)
     }
 
-    fn refused(&self, error: &SignInError) -> Failure {
+    fn refused(&self, error: &dyn Refusal) -> Failure {
         refused(self.name, error)
-    }
-}
-
-fn refused(name: &str, error: &SignInError) -> Failure {
-    Failure::new(error.kind(), format!("nobody is signed in as `{name}`: {error}"))
-        .hint(command(name, error.hint().as_deref().unwrap_or(AGAIN)))
-}
-
-/// Puts the command that signs in into a hint that does not know the identity's name.
-fn command(name: &str, hint: &str) -> String {
-    let login = format!("credmint login {name}");
-    match hint {
-        "sign in without --device, or with --paste" => format!("{login} --no-browser, or {login} --paste"),
-        _ if hint.contains(AGAIN) => hint.replace(AGAIN, &login),
-        _ => format!("{hint}, then {login}"),
     }
 }
 
@@ -160,22 +148,19 @@ fn too_late(name: &str) -> Failure {
 }
 
 /// Finds the identity; no name means the only one that there is.
-fn person<'a>(settings: &'a Settings, name: &str) -> Result<(&'a str, &'a OidcIdentity), Failure> {
-    let people: Vec<(&str, &OidcIdentity)> = people(settings).collect();
+fn person<'a>(settings: &'a Settings, name: &str) -> Result<(&'a str, Person<'a>), Failure> {
+    let people: Vec<(&str, Person<'_>)> = people(settings).collect();
     let only = if let [only] = people.as_slice() { Some(*only).filter(|_| name.is_empty()) } else { None };
     let named = people.iter().copied().find(|(own, _)| *own == name);
     named.or(only).ok_or_else(|| no_person(&people, name))
 }
 
 /// Lists the identities of people.
-fn people(settings: &Settings) -> impl Iterator<Item = (&str, &OidcIdentity)> {
-    settings.identities.iter().filter_map(|(name, identity)| match identity {
-        Identity::Oidc(person) => Some((name.as_str(), person.as_ref())),
-        _ => None,
-    })
+fn people(settings: &Settings) -> impl Iterator<Item = (&str, Person<'_>)> {
+    settings.identities.iter().filter_map(|(name, identity)| Some((name.as_str(), identity.person()?)))
 }
 
-fn no_person(people: &[(&str, &OidcIdentity)], name: &str) -> Failure {
+fn no_person(people: &[(&str, Person<'_>)], name: &str) -> Failure {
     let commands: Vec<String> = people.iter().map(|(name, _)| format!("credmint login {name}")).collect();
     let what = match (people, name) {
         ([], _) => "no identity of the settings is a person's".to_owned(),
@@ -208,22 +193,20 @@ fn flow_of(word: &str) -> Result<Flow, Failure> {
 }
 
 /// Gives the life of the session: what was asked for, but never more than the settings allow.
-fn lifetime_of(asked: &Login, identity: &OidcIdentity) -> Option<Duration> {
+fn lifetime_of(asked: &Login, person: Person<'_>) -> Option<Duration> {
     let asked = Some(Duration::from_millis(asked.lifetime_ms)).filter(|life| !life.is_zero());
-    asked.into_iter().chain(identity.lifetime).min()
+    asked.into_iter().chain(person.lifetime()).min()
 }
 
 /// Gives the deadline of the whole sign-in: the caller's, else the settings'; never more than an hour.
-fn deadline_of(asked: &Login, identity: &OidcIdentity) -> Deadline {
+fn deadline_of(asked: &Login, person: Person<'_>) -> Deadline {
     let wanted = match asked.deadline_ms {
-        0 => identity.sign_in_timeout,
+        0 => person.sign_in_timeout(),
         milliseconds => Duration::from_millis(milliseconds),
     };
     Deadline::after(Instant::now(), wanted.min(LONGEST))
 }
 
-/// How the identities' hints say it.
-const AGAIN: &str = "sign in again";
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! Streams in memory stand for callers.
 //! The ways to sign in are proved with the real provider in `tests/stories`.
 
+use super::refused::command;
 use super::*;
 use crate::connection::{receive, send};
 use credmint_agent_protocol::{Ask, BUILD, FailureOnWire, Request, VERSION};

@@ -6,19 +6,21 @@ mod lifetime;
 mod renewing;
 mod sealed;
 mod session;
+mod source;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use credmint_settings::{OidcIdentity, RedirectHost};
+use credmint_settings::{OidcIdentity, Person, RedirectHost, VaultOidcIdentity};
 use tokio::sync::watch;
 
 use crate::recipe::digest_of;
 pub(crate) use lifetime::end_those_over;
-pub(crate) use renewing::{look_after, subject};
-pub(crate) use session::{Kept, Session, Source};
+pub(crate) use renewing::{look_after, next_of_those_that_end, subject};
+pub(crate) use session::{Kept, Session};
+pub(crate) use source::Source;
 
 /// Names the session of an identity: its name and all of its settings that the issuer gets to see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,17 +28,35 @@ pub(crate) struct SessionKey([u8; 32]);
 
 impl SessionKey {
     /// Gives the key; another browser or another port is the same person at the same issuer.
-    pub(crate) fn of(name: &str, identity: &OidcIdentity) -> Self {
-        let seen = OidcIdentity {
-            browser: None,
-            redirect_ports: Vec::new(),
-            redirect_host: RedirectHost::default(),
-            redirect_path: String::new(),
-            sign_in_timeout: Duration::ZERO,
-            lifetime: None,
-            ..identity.clone()
-        };
-        Self(digest_of(&(name, seen)))
+    pub(crate) fn of(name: &str, person: Person<'_>) -> Self {
+        let (browser, redirect_ports, lifetime) = (None, Vec::new(), None);
+        let (redirect_host, sign_in_timeout) = (RedirectHost::default(), Duration::ZERO);
+        Self(match person {
+            Person::Oidc(own) => {
+                let redirect_path = String::new();
+                let seen = OidcIdentity {
+                    redirect_path,
+                    browser,
+                    redirect_ports,
+                    redirect_host,
+                    sign_in_timeout,
+                    lifetime,
+                    ..own.clone()
+                };
+                digest_of(&(name, seen))
+            }
+            Person::VaultOidc(own) => {
+                let seen = VaultOidcIdentity {
+                    lifetime,
+                    browser,
+                    redirect_ports,
+                    redirect_host,
+                    sign_in_timeout,
+                    ..own.clone()
+                };
+                digest_of(&(name, seen))
+            }
+        })
     }
 }
 

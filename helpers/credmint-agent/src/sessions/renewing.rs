@@ -59,6 +59,7 @@ async fn fly(agent: Rc<Agent>, session: Rc<Session>, sender: watch::Sender<Optio
         Ok(kept) => session.land(session.source.refresh(&kept.tokens, &agent).await),
         Err(error) => Err(failure::of_session(&error)),
     };
+    session.drop_what_ended_with_it(&agent);
     session.flight.replace(None);
     sender.send_replace(Some(outcome));
     agent.changed.notify_one();
@@ -69,6 +70,7 @@ pub(crate) fn look_after(agent: &Rc<Agent>, now: Timestamp) {
     super::end_those_over(agent, now, Instant::now());
     for session in agent.sessions.all() {
         session.end_if_it_cannot_go_on(now);
+        session.drop_what_ended_with_it(agent);
         let due = session.kept().is_ok_and(|kept| kept.is_due(now));
         if due && session.is_in_use(now) && session.can_be_renewed() && session.has_rested() {
             let agent = Rc::clone(agent);
@@ -76,6 +78,13 @@ pub(crate) fn look_after(agent: &Rc<Agent>, now: Timestamp) {
             tokio::task::spawn_local(async move { renew(&agent, &session, deadline).await.is_ok() });
         }
     }
+}
+
+/// Says when the next session is to be renewed whose token cannot be renewed once it has ended: a Vault's.
+pub(crate) fn next_of_those_that_end(agent: &Agent, now: Timestamp) -> Option<Timestamp> {
+    let in_use = agent.sessions.all().into_iter().filter(|session| session.is_in_use(now) && session.can_be_renewed());
+    let of_vault = in_use.filter_map(|session| session.kept().ok().filter(|kept| kept.tokens.vault.is_some()));
+    of_vault.map(|kept| kept.due()).min()
 }
 
 const PATIENCE_WITH_A_GOOD_ONE: Duration = Duration::from_secs(3);

@@ -6,10 +6,11 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use credmint_agent_protocol::{SessionStatus, Supply};
-use credmint_identities::{Caller, Claims};
+use credmint_identities::{Caller, Claims, Tokens, VaultTraits};
 use credmint_vocabulary::Timestamp;
 
-use super::session::{Kept, Session, Source, State};
+use super::session::{Kept, Session, State};
+use super::source::Source;
 use crate::lock::{Pack, PackedTokens, Sealed, SealingKey};
 
 /// Holds what a session is made of again.
@@ -17,6 +18,7 @@ pub(super) struct SealedTokens {
     tokens: Sealed,
     client: Option<Sealed>,
     claims: Option<Claims>,
+    vault: Option<Box<VaultTraits>>,
     got: Timestamp,
     began: Instant,
     /// How it was when it was sealed.
@@ -32,6 +34,7 @@ impl Session {
             tokens,
             client: self.source.seal(key),
             claims: kept.tokens.claims.clone(),
+            vault: kept.tokens.vault.clone(),
             got: kept.got,
             began: kept.began,
             status,
@@ -44,7 +47,7 @@ impl Session {
     pub(crate) fn unseal(&self, key: &SealingKey) {
         let State::Sealed(sealed) = self.state.borrow().clone() else { return };
         let opened = key.open::<PackedTokens>(&sealed.tokens).map(|packed| {
-            let tokens = packed.tokens(sealed.claims.clone());
+            let tokens = Tokens { vault: sealed.vault.clone(), ..packed.tokens(sealed.claims.clone()) };
             State::Live(Rc::new(Kept { tokens, kind: self.kind, got: sealed.got, began: sealed.began }))
         });
         self.source.unseal(key, sealed.client.as_ref());
@@ -65,6 +68,8 @@ impl Source {
                 provider.set_caller(Caller::default());
                 sealed
             }
+            // We are no client of a Vault's provider: it has the secret.
+            Self::Vault(_) => None,
             #[cfg(test)]
             Self::Scripted(_) => None,
         }
@@ -76,6 +81,7 @@ impl Source {
                 let supply = sealed.and_then(|sealed| key.open::<Supply>(sealed).ok());
                 supply.and_then(Caller::unpack).into_iter().for_each(|caller| provider.set_caller(caller));
             }
+            Self::Vault(_) => {}
             #[cfg(test)]
             Self::Scripted(_) => {}
         }

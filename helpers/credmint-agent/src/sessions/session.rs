@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::SessionStatus;
-use credmint_identities::{Claims, IdentityError, Provider, RefreshError, SubjectToken, Tokens};
+use credmint_identities::{Claims, IdentityError, SubjectToken, Tokens, VaultTraits};
+use credmint_issuers::{Lease, VaultCall, VaultRenewal};
 use credmint_local_machine::clock;
 use credmint_settings::OidcTokenKind;
 use credmint_vocabulary::{Deadline, Failure, Timestamp};
@@ -17,6 +18,7 @@ use tokio::time::timeout_at;
 use super::SignIn;
 use super::lifetime::Lifetime;
 use super::sealed::SealedTokens;
+use super::source::{NotRenewed, Source};
 use crate::agent::Agent;
 use crate::failure;
 
@@ -65,54 +67,6 @@ pub(crate) struct Kept {
 
 pub(super) type Landing = watch::Receiver<Option<Result<(), Failure>>>;
 
-/// Says who renews.
-pub(crate) enum Source {
-    /// An OpenID Provider.
-    Provider(Box<Provider>),
-    /// A test.
-    #[cfg(test)]
-    Scripted(super::tests::Script),
-}
-
-impl Source {
-    pub(super) async fn refresh(&self, tokens: &Tokens, agent: &Agent) -> Result<Tokens, RefreshError> {
-        match self {
-            Self::Provider(provider) => {
-                let deadline = Deadline::after(Instant::now(), WHOLE_FLIGHT);
-                provider.refresh(tokens, &agent.https, clock::now(), deadline).await
-            }
-            #[cfg(test)]
-            Self::Scripted(script) => script.next(tokens).await,
-        }
-    }
-
-    /// Lists the scopes that were asked for and not granted.
-    fn not_granted(&self, tokens: &Tokens) -> Vec<String> {
-        match self {
-            Self::Provider(provider) => provider.not_granted(tokens),
-            #[cfg(test)]
-            Self::Scripted(_) => Vec::new(),
-        }
-    }
-
-    /// Gives host and port of the issuer, for people.
-    pub(crate) fn who(&self) -> String {
-        match self {
-            Self::Provider(provider) => provider.who(),
-            #[cfg(test)]
-            Self::Scripted(_) => "id.corp.example".to_owned(),
-        }
-    }
-
-    fn issuer(&self) -> &str {
-        match self {
-            Self::Provider(provider) => provider.issuer(),
-            #[cfg(test)]
-            Self::Scripted(_) => "https://id.corp.example",
-        }
-    }
-}
-
 impl Kept {
     pub(super) fn new(tokens: Tokens, kind: OidcTokenKind) -> Rc<Self> {
         Rc::new(Self { tokens, kind, got: clock::now(), began: Instant::now() })
@@ -136,6 +90,23 @@ impl Kept {
         let Some(end) = self.ends() else { return self.got.plus(LIFE_OF_THE_ENDLESS) };
         let life = end.remaining(self.got);
         end.minus((life / 3).max(LEAST_REMAINING).min(life / 2))
+    }
+
+    /// Says how it will end, for people.
+    fn how_it_ends(&self) -> String {
+        let renewed = self.tokens.can_be_renewed();
+        match self.tokens.vault.as_deref() {
+            None if renewed => RENEWED.to_owned(),
+            None => "with its token: the issuer gave none to renew it with".to_owned(),
+            Some(VaultTraits { ends_for_good: Some(end), .. }) if renewed => {
+                format!("renewed while it is used, until {end} at the latest (explicit_max_ttl)")
+            }
+            Some(_) if renewed => VAULT_RENEWED.to_owned(),
+            Some(VaultTraits { revocable: false, .. }) => {
+                "with its token: a batch token can be neither renewed nor revoked".to_owned()
+            }
+            Some(_) => "with its token: it has come to its maximum life, or its role lets nobody renew it".to_owned(),
+        }
     }
 
     pub(super) fn is_due(&self, wall: Timestamp) -> bool {
@@ -217,8 +188,8 @@ impl Session {
     /// Without a refresh token a session ends with its token.
     pub(super) fn end_if_it_cannot_go_on(&self, now: Timestamp) {
         let Ok(kept) = self.kept() else { return };
-        if kept.tokens.refresh.is_none() && !kept.is_alive(now) {
-            let why = "its token has ended, and the issuer gave none to renew it with";
+        if !kept.tokens.can_be_renewed() && !kept.is_alive(now) {
+            let why = if kept.tokens.vault.is_some() { VAULT_TOKEN_ENDED } else { TOKEN_ENDED };
             self.state.replace(State::Over(why.to_owned()));
         }
     }
@@ -229,7 +200,7 @@ impl Session {
     }
 
     pub(super) fn can_be_renewed(&self) -> bool {
-        self.kept().is_ok_and(|kept| kept.tokens.refresh.is_some())
+        self.kept().is_ok_and(|kept| kept.tokens.can_be_renewed())
     }
 
     /// Tells whether it may be renewed again; an issuer that renewed it without a new proof is asked seldom.
@@ -241,7 +212,7 @@ impl Session {
 
     /// Takes what a renewal came to. New tokens replace the old ones as one object before anybody can use either. Many issuers
     /// renew no ID token: the one before is nobody's proof when it has ended.
-    pub(super) fn land(&self, outcome: Result<Tokens, RefreshError>) -> Result<(), Failure> {
+    pub(super) fn land(&self, outcome: Result<Tokens, NotRenewed>) -> Result<(), Failure> {
         if self.is_sealed() {
             return Err(failure::locked());
         }
@@ -252,11 +223,43 @@ impl Session {
                 self.state.replace(State::Live(kept));
                 if renewed { Ok(()) } else { Err(failure::no_new_id_token(&self.name)) }
             }
-            Err(RefreshError::Over(why)) => {
-                self.state.replace(State::Over(why));
-                self.kept().map(drop).map_err(|error| failure::of_session(&error))
-            }
-            Err(RefreshError::NotNow(error)) => Err(failure::of_session(&error.into())),
+            Err(NotRenewed::Over(why)) => Err(self.end_and_tell(why)),
+            Err(NotRenewed::NotNow(failure)) => Err(failure),
+        }
+    }
+
+    /// Ends it, because the issuer has; gives what whoever asks now reads.
+    fn end_and_tell(&self, why: String) -> Failure {
+        self.end(why.clone());
+        failure::of_session(&IdentityError::SessionOver { name: self.name.clone(), why })
+    }
+
+    /// Asks a Vault that has just refused the session's token whether it has ended it; then the session is over.
+    pub(crate) async fn was_refused(&self, agent: &Agent, deadline: Deadline) -> Option<Failure> {
+        let (Source::Vault(vault), Ok(kept)) = (&self.source, self.kept()) else { return None };
+        let call = VaultCall { https: &agent.https, now: clock::now(), deadline };
+        if !vault.is_over(&kept.tokens, call).await {
+            return None;
+        }
+        let VaultRenewal::Over(why) = vault.over() else { return None };
+        let failure = self.end_and_tell(why);
+        self.drop_what_ended_with_it(agent);
+        Some(failure)
+    }
+
+    /// Drops what a Vault has ended together with the session's token.
+    pub(super) fn drop_what_ended_with_it(&self, agent: &Agent) {
+        let is_over = matches!(&*self.state.borrow(), State::Over(_));
+        if is_over && matches!(self.source, Source::Vault(_)) {
+            agent.drop_tokens_of(self.sign_in.0);
+        }
+    }
+
+    /// Gives what must be revoked with the session: the client token of a Vault, which nobody else may hold on to.
+    pub(crate) fn lease(&self) -> Option<Lease> {
+        match (&self.source, self.kept()) {
+            (Source::Vault(vault), Ok(kept)) => vault.lease(&kept.tokens),
+            _ => None,
         }
     }
 
@@ -280,15 +283,17 @@ impl Session {
         }
         self.end_if_it_cannot_go_on(clock::now());
         let kept = self.kept();
-        let renews = kept.as_ref().ok().filter(|kept| kept.tokens.refresh.is_some()).map(|kept| kept.due().to_string());
+        let renews = kept.as_ref().ok().filter(|kept| kept.tokens.can_be_renewed()).map(|kept| kept.due().to_string());
         let how_it_ends = match &*self.state.borrow() {
             State::Over(why) => format!("over: {why}"),
             State::Live(_) | State::Sealed(_) if self.finished.get() => format!("over: {LIFETIME}"),
-            State::Live(_) | State::Sealed(_) if renews.is_some() => match self.chosen_end() {
-                Some(end) => format!("at {end}, as chosen: revoked then; renewed until then while it is used"),
-                None => RENEWED.to_owned(),
+            State::Live(kept) => match self.chosen_end() {
+                Some(end) if renews.is_some() => {
+                    format!("at {end}, as chosen: revoked then; renewed until then while it is used")
+                }
+                _ => kept.how_it_ends(),
             },
-            State::Live(_) | State::Sealed(_) => "with its token: the issuer gave none to renew it with".to_owned(),
+            State::Sealed(sealed) => sealed.status.how_it_ends.clone(),
         };
         SessionStatus {
             identity: self.name.clone(),
@@ -312,6 +317,9 @@ pub(super) fn readable(claims: &Claims) -> Option<String> {
 }
 
 const LIFETIME: &str = "the lifetime that was chosen at the sign-in has ended";
+const VAULT_RENEWED: &str = "renewed while it is used, until its maximum life, or the agent ends";
+const TOKEN_ENDED: &str = "its token has ended, and the issuer gave none to renew it with";
+const VAULT_TOKEN_ENDED: &str = "its token has ended, and could not be renewed any more";
 const RENEWED: &str = "renewed while it is used, until the issuer refuses or the agent ends";
 /// A session that nobody has used for this long is not renewed any more, and does not keep the agent: a working day.
 const IN_USE: Duration = Duration::from_secs(12 * 60 * 60);

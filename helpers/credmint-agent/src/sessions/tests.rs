@@ -66,6 +66,7 @@ pub(crate) fn tokens(access: &str, life: Option<u64>, refresh: Option<&str>) -> 
         refresh: refresh.map(Secret::from),
         scope: Vec::new(),
         who: "id.corp.example".to_owned(),
+        vault: None,
     }
 }
 

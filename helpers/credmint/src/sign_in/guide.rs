@@ -61,8 +61,12 @@ pub(crate) const PROMPT: &str = "Paste it here: ";
 pub(crate) fn approve(approve: &Approve, screen: Screen) -> String {
     let (who, code) = (shown(&approve.who), shown(&approve.user_code));
     let uri = address(&approve.verification_uri);
-    let mut text =
-        format!("To sign in at {who}, open this address on any device:\n\n{uri}\n\nand enter or compare the code\n\n");
+    let mut text = format!("To sign in at {who}, open this address on any device:\n\n{uri}\n\n");
+    if code.is_empty() {
+        // OpenBao's mode `direct` has no code: its page names the address of who asked, and the role.
+        return text + NO_CODE + &screen.style.paint(Tone::Bad, &format!("{WARNING} address.")) + "\n\n";
+    }
+    text += "and enter or compare the code\n\n";
     text += &code_block(&code, screen);
     let complete = approve.verification_uri_complete.as_deref().map(address);
     if let Some(complete) = &complete {
@@ -70,6 +74,12 @@ pub(crate) fn approve(approve: &Approve, screen: Screen) -> String {
     }
     text + &screen.style.paint(Tone::Bad, &format!("{WARNING} code.")) + "\n\n"
 }
+
+const NO_CODE: &str = "\
+There is no code to compare. The page asks whether you started this: compare the
+address that it shows with this machine's, and say no if it is another.
+
+";
 
 fn code_block(code: &str, screen: Screen) -> String {
     let indented = |line: &String| format!("    {line}\n");
@@ -135,6 +145,14 @@ mod tests {
         let drawn = approve(&code(), Screen { size: Some((100, 60)), style: Style::Plain });
         golden::check("login-device-terminal.txt", &drawn);
         assert!([plain, drawn].iter().all(|text| text.contains("Nobody else should have sent you this code")));
+    }
+
+    /// Known case: CVE-2026-33757 of OpenBao (its mode `direct` has no code to compare).
+    #[test]
+    fn without_a_code_the_address_is_compared_and_the_warning_stays_openbao_cve_2026_33757() {
+        let text = approve(&Approve { user_code: String::new(), verification_uri_complete: None, ..code() }, PLAIN);
+        assert!(text.contains("There is no code to compare") && !text.contains("enter or compare the code"), "{text}");
+        assert!(text.contains("Nobody else should have sent you this address"), "{text}");
     }
 
     #[test]

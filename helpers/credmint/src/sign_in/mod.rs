@@ -29,7 +29,7 @@ use people::People;
 pub(crate) fn login(arguments: &LoginArguments) -> Result<(), Failure> {
     let people = People::read()?;
     let (name, person) = people.find(arguments.name.as_deref(), "login")?;
-    let choice = flow::choose(arguments, person.browser.is_some());
+    let choice = flow::choose(arguments, person.browser().is_some());
     out::aside(&choice.note().unwrap_or_default());
     let lifetime = arguments.lifetime.unwrap_or_default().as_millis();
     let login = Login {
@@ -38,9 +38,9 @@ pub(crate) fn login(arguments: &LoginArguments) -> Result<(), Failure> {
         lifetime_ms: u64::try_from(lifetime).unwrap_or(u64::MAX),
         ..Login::default()
     };
-    let mut attendant = Attendant::new(choice, person.browser.as_deref().unwrap_or_default());
+    let mut attendant = Attendant::new(choice, person.browser().unwrap_or_default());
     // Somebody else's sign-in may have to end first.
-    let patience = person.sign_in_timeout * 2 + Duration::from_secs(60);
+    let patience = person.sign_in_timeout() * 2 + Duration::from_secs(60);
     let outcome = agent::sign_in(login, patience, &mut |reply| attendant.told(reply));
     match (attendant.end(), outcome) {
         (Some(failure), _) => Err(failure),

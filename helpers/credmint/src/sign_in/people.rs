@@ -1,18 +1,18 @@
-//! The people of the settings: identities of kind `oidc`, by name.
+//! The people of the settings: identities of the kinds `oidc` and `vault-oidc`, by name.
 //! A name, or none where there is only one, comes in; its table goes out, or a failure with the names there are.
 //! Reads the settings as the agent would; it asks nobody.
 
 use std::collections::BTreeMap;
 
 use credmint_local_machine::SettingsFiles;
-use credmint_settings::{Identity, OidcIdentity, read};
+use credmint_settings::{Identity, Person, read};
 use credmint_vocabulary::{Failure, FailureKind};
 
 use crate::setup::settings_failure;
 
 /// Holds those who can sign in.
 pub(crate) struct People {
-    list: BTreeMap<String, OidcIdentity>,
+    list: BTreeMap<String, Identity>,
     place: String,
 }
 
@@ -28,13 +28,10 @@ impl People {
 
     fn of(texts: &[(String, String)], place: String) -> Result<Self, Failure> {
         let settings = read(texts).map_err(|error| settings_failure(&error))?;
-        let person = |(name, identity)| match identity {
-            Identity::Oidc(person) => Some((name, *person)),
-            _ => None,
-        };
-        let people = Self { list: settings.identities.into_iter().filter_map(person).collect(), place };
+        let is_person = |(_, identity): &(String, Identity)| identity.person().is_some();
+        let people = Self { list: settings.identities.into_iter().filter(is_person).collect(), place };
         if people.list.is_empty() {
-            let what = "the settings name nobody who could sign in: no identity has the kind `oidc`";
+            let what = "the settings name nobody who could sign in: no identity has the kind `oidc` or `vault-oidc`";
             let example = r#"[identity.me] with kind = "oidc", issuer = "https://…" and client_id = "…""#;
             return Err(Failure::new(FailureKind::Settings, what).hint(format!("add {example} to {}", people.place)));
         }
@@ -42,7 +39,7 @@ impl People {
     }
 
     /// Finds one by name, or the only one. `verb` is for the hint.
-    pub(crate) fn find(&self, name: Option<&str>, verb: &str) -> Result<(&str, &OidcIdentity), Failure> {
+    pub(crate) fn find(&self, name: Option<&str>, verb: &str) -> Result<(&str, Person<'_>), Failure> {
         let mut all = self.list.iter();
         let found = match name {
             Some(name) => self.list.get_key_value(name),
@@ -51,11 +48,13 @@ impl People {
         let names = self.names();
         let hint = || format!("credmint {verb} {}", names.first().copied().unwrap_or_default());
         let what = || match name {
-            Some(name) => format!("`{name}` is no identity of kind `oidc` in {}", self.place),
+            Some(name) => {
+                format!("`{name}` is no identity of a person (kind `oidc` or `vault-oidc`) in {}", self.place)
+            }
             None => format!("which of them is meant: {}?", names.join(", ")),
         };
-        let (name, person) = found.ok_or_else(|| Failure::new(FailureKind::Usage, what()).hint(hint()))?;
-        Ok((name, person))
+        let person = found.and_then(|(name, identity)| Some((name.as_str(), identity.person()?)));
+        person.ok_or_else(|| Failure::new(FailureKind::Usage, what()).hint(hint()))
     }
 
     /// Lists the names.
@@ -88,7 +87,7 @@ mod tests {
         let two = people(&["boss", "me"]).expect("settings");
         assert_eq!(two.find(Some("me"), "login").expect("found").0, "me");
         assert_eq!(failure(two.find(None, "logout")), "which of them is meant: boss, me?\nhint: credmint logout boss");
-        assert!(failure(two.find(Some("job"), "login")).starts_with("`job` is no identity of kind `oidc`"));
+        assert!(failure(two.find(Some("job"), "login")).starts_with("`job` is no identity of a person"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Client;
 use crate::certificates::Authority;
+use crate::openid_provider::OpenIdProvider;
 
 /// What an AppRole logs in with.
 pub struct AppRole {
@@ -41,6 +42,29 @@ impl Client {
     /// Logs in by JWT and gives the whole answer.
     pub fn jwt_login(&self, mount: &str, role: &str, token: &str) -> Value {
         self.write(&format!("auth/{mount}/login"), json!({ "role": role, "jwt": token }))
+    }
+
+    /// Has people sign in at an OpenID Provider, as its client `vault`, at a mount of the OIDC auth method.
+    pub fn oidc_auth(&self, mount: &str, provider: &OpenIdProvider) {
+        self.enable("oidc", mount);
+        let config = json!({
+            "oidc_discovery_url": provider.issuer(), "oidc_client_id": "vault",
+            "oidc_client_secret": provider.vault_secret(),
+        });
+        self.write(&format!("auth/{mount}/config"), config);
+    }
+
+    /// Writes an OIDC role that allows the redirect URI of `vault login -method=oidc`, on any port (RFC 8252 section 7.3);
+    /// `more` is put over the rest.
+    pub fn oidc_role(&self, mount: &str, role: &str, policies: &[&str], more: Value) {
+        let mut body = json!({
+            "role_type": "oidc", "user_claim": "sub", "oidc_scopes": ["email"], "claim_mappings": { "email": "email" },
+            "allowed_redirect_uris": ["http://localhost:8250/oidc/callback"], "token_policies": policies, "token_ttl": "30m",
+        });
+        for (name, value) in more.as_object().into_iter().flatten() {
+            body[name] = value.clone();
+        }
+        self.write(&format!("auth/{mount}/role/{role}"), body);
     }
 
     /// Enables AppRole and writes a role; gives both of its halves.

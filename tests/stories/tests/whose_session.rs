@@ -142,6 +142,7 @@ fn an_agent_for_one_question_holds_no_session_and_says_so() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test plays the package that updates the agent's executable")]
 fn an_updated_agent_takes_the_old_ones_place_once_nobody_is_signed_in() {
     let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
     let copy = |name: &str| {

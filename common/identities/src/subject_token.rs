@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn line_ends_behind_are_dropped() {
+    fn line_ends_behind_are_dropped_cargo_13770() {
         let token = SubjectToken::new(Secret::from("abc\r\n\n")).unwrap();
         assert!(token.token.same_as(b"abc") && token.claims.is_none());
         assert_eq!(token.digest[..4], [0xba, 0x78, 0x16, 0xbf]);

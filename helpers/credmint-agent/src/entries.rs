@@ -303,7 +303,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_last_good_value_is_kept_until_it_really_ends() {
+    fn the_last_good_value_is_kept_until_it_really_ends_rolesanywhere_200() {
         let hour = entry(Some(3600));
         assert!(hour.is_alive(after(3599)) && !hour.is_alive(after(3600)));
     }
@@ -359,7 +359,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn waiters_share_a_flight() {
+    fn waiters_share_a_flight_granted_912() {
         let entries = Entries::default();
         let key = recipe_for_tests().key;
         assert!(entries.join(key).1.is_some());

@@ -148,7 +148,7 @@ mod tests {
     "#;
 
     #[test]
-    fn two_callers_never_share_an_entry() {
+    fn two_callers_never_share_an_entry_azure_kubelogin_104() {
         assert_eq!(recipe(SETTINGS, "alice"), recipe(SETTINGS, "alice"));
         assert_ne!(recipe(SETTINGS, "alice"), recipe(SETTINGS, "bob"));
     }

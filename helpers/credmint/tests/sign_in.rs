@@ -167,7 +167,7 @@ fn json_is_one_object_and_the_rest_is_on_standard_error() {
 
 /// Known cases: smallstep/cli#132, #293 (no browser on a remote host); hashicorp/vault#15421.
 #[test]
-fn over_ssh_a_code_is_shown_and_no_browser_opened() {
+fn over_ssh_a_code_is_shown_and_no_browser_opened_smallstep_cli_132() {
     let home = Home::new("ssh");
     let agent = home.agent(vec![|peer| {
         peer.asked_to_sign_in("device");

@@ -42,7 +42,7 @@ fn status(user: &User) -> String {
 }
 
 #[test]
-fn a_certificate_for_another_key_is_refused() {
+fn a_certificate_for_another_key_is_refused_csi_driver_33() {
     lie(Lie { other_key: true, ..Lie::default() }, REFUSED, &["another key"]);
 }
 

@@ -229,7 +229,7 @@ fn five_gets_in_a_row_ask_a_failing_issuer_once() {
 }
 
 #[test]
-fn a_sealed_openbao_is_told_and_found_again() {
+fn a_sealed_openbao_is_told_and_found_again_openbao_api_client() {
     let (provider, bao) = (OpenIdProvider::start(), OpenBao::start());
     bao.jwt_auth("jwt", provider.issuer());
     bao.jwt_role("jwt", "terraform", "vault", &["default"]);

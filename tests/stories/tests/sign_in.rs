@@ -86,7 +86,7 @@ fn before_the_sign_in_a_get_says_how_to_and_opens_nothing() {
 }
 
 #[test]
-fn a_callback_that_is_not_ours_gets_400_and_the_wait_goes_on() {
+fn a_callback_that_is_not_ours_gets_400_and_the_wait_goes_on_vault_plugin_auth_jwt() {
     let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
     user.settings(&plain(&provider, ""));
     let mut login = user.login(&["--no-browser"]);
@@ -212,7 +212,7 @@ fn the_address_is_pasted_where_the_browser_cannot_come_back() {
 }
 
 #[test]
-fn two_who_sign_in_at_once_share_one_sign_in() {
+fn two_who_sign_in_at_once_share_one_sign_in_kubelogin_1330_incus_337() {
     let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
     user.settings(&plain(&provider, ""));
 

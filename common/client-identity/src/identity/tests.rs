@@ -125,7 +125,7 @@ fn every_algorithm_goes_the_whole_way() {
 }
 
 #[test]
-fn a_certificate_for_another_key_is_refused() {
+fn a_certificate_for_another_key_is_refused_csi_driver_33() {
     let (root, theirs) = (root("Root"), key());
     let pem = root.client(&client("me"), &theirs);
     assert_eq!(assemble(key(), &pem, &[&root]).unwrap_err(), AssembleError::KeyMismatch);

@@ -52,7 +52,7 @@ async fn a_proxy_that_is_not_there_is_told_apart_from_the_server() {
 }
 
 #[tokio::test]
-async fn this_machine_is_reached_without_the_proxy() {
+async fn this_machine_is_reached_without_the_proxy_kubelogin_48() {
     let ca = authority("CA");
     let server = Plan { names: names(NAME), ..Plan::new(&ca) }.start().await;
     let proxy = Proxy::start(None).await;

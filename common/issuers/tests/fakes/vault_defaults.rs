@@ -113,7 +113,7 @@ async fn addresses_paths_and_roles_that_lead_elsewhere_send_nothing() {
 }
 
 #[tokio::test]
-async fn retry_after_reaches_the_caller() {
+async fn retry_after_reaches_the_caller_rolesanywhere_31() {
     let vault = Fake::start(|_| said(429, r#"{"errors":["rate limit"]}"#).header("retry-after", "7")).await;
     let error = ask_as_alice(&vault_token(login(&vault.address))).await.unwrap_err();
     assert_eq!(error.to_string().split_once(' ').unwrap().1, "wants to be asked less often, again in 7 s");

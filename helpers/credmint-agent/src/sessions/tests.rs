@@ -366,3 +366,12 @@ fn who_signed_in_is_told_by_an_address_only_if_it_may_be_theirs() {
         assert_eq!(who(&claims).as_deref(), Some("ada@corp.example"));
     }
 }
+
+/// A machine that slept has a wall clock that moved and a monotonic one that did not.
+#[test]
+fn after_sleep_what_is_due_is_due_smallstep_certificates_10() {
+    let kept = Kept::new(tokens("a", Some(3600), Some("r")), OidcTokenKind::Access);
+    let woken = clock::now().plus(Duration::from_secs(3_000));
+    assert!(!kept.is_due(clock::now()) && kept.is_due(woken) && kept.is_alive(woken));
+    assert!(!kept.is_alive(clock::now().plus(Duration::from_secs(4_000))));
+}

@@ -139,7 +139,7 @@ mod tests {
 
     /// Known case: CVE-2026-33757 of OpenBao (a code that somebody else sent is approved).
     #[test]
-    fn codes_read_like_the_golden_files_and_warn() {
+    fn codes_read_like_the_golden_files_and_warn_cve_2026_33757() {
         let plain = approve(&code(), PLAIN);
         golden::check("login-device.txt", &plain);
         let drawn = approve(&code(), Screen { size: Some((100, 60)), style: Style::Plain });
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_issuer_cannot_move_the_cursor() {
+    fn the_issuer_cannot_move_the_cursor_cve_2024_50349() {
         let bad = Approve { user_code: "A\x1b[2J\nB".into(), verification_uri: "https://x/\x07\r".into(), ..code() };
         assert!(!approve(&bad, PLAIN).contains(['\x1b', '\x07', '\r']));
         let bad = Visit { url: "https://x/\x1b]8;;evil".into(), who: "\u{202e}x".into(), ..page(false) };

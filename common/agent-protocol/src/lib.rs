@@ -4,6 +4,8 @@
 
 mod certificate;
 mod client;
+mod enrol;
+mod explanation;
 mod frame;
 mod lock;
 mod message;
@@ -12,11 +14,12 @@ mod wire_secret;
 
 pub use certificate::{CertificateDetails, CertificateReport, CertificateWanted, Finding, SelfCheck};
 pub use client::{AskError, Stream, ask, attend, converse};
+pub use enrol::{Enrol, RequestStatus};
+pub use explanation::{Explanation, IdentityClaims};
 pub use frame::{Frame, FrameError, MAXIMUM_FRAME, decode, decode_length};
 pub use lock::{LockStatus, Passphrase};
 pub use message::{
-    Answer, Ask, BUILD, Credential, EntryStatus, Explanation, FailureOnWire, Got, IdentityClaims, Need, Reply, Request,
-    Status, Supply, VERSION,
+    Answer, Ask, BUILD, Credential, EntryStatus, FailureOnWire, Got, Need, Reply, Request, Status, Supply, VERSION,
 };
 pub use sign_in::{Approve, Login, Logout, Pasted, SessionStatus, Visit};
 pub use wire_secret::WireSecret;

@@ -8,6 +8,8 @@ use credmint_vocabulary::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::{CertificateReport, CertificateWanted};
+use crate::enrol::{Enrol, RequestStatus};
+use crate::explanation::Explanation;
 use crate::lock::{LockStatus, Passphrase};
 use crate::sign_in::{Approve, Login, Logout, SessionStatus, Visit};
 use crate::wire_secret::WireSecret;
@@ -53,6 +55,8 @@ pub enum Ask {
     Certificate(CertificateWanted),
     /// The bridge listens for a host, for what comes without a request of a helper before it: `terraform login`.
     Listen(Got),
+    /// The certification request of a host whose certificates people sign, or what they signed.
+    Enrol(Enrol),
     /// How the agent is, and the entries of the caller: those whose identity it can name.
     Status {
         /// Settings file that the caller's environment names; none means the usual place.
@@ -91,7 +95,7 @@ impl Ask {
                 BUILD.clone_into(&mut got.build);
                 (&mut got.settings, &mut got.usual_settings)
             }
-            Self::Certificate(CertificateWanted { got, .. }) => {
+            Self::Certificate(CertificateWanted { got, .. }) | Self::Enrol(Enrol { got, .. }) => {
                 got.deadline_ms = remaining_ms;
                 (&mut got.settings, &mut got.usual_settings)
             }
@@ -160,6 +164,10 @@ pub enum Reply {
     },
     /// The certificate of a host.
     Certificate(CertificateReport),
+    /// A certification request, for people to sign.
+    Request(RequestStatus),
+    /// What people signed is kept.
+    Enrolled(EntryStatus),
     /// Sign-in: where the person goes.
     Visit(Visit),
     /// Sign-in: what the person approves elsewhere.
@@ -309,6 +317,9 @@ pub struct Status {
     /// That all of it is encrypted, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locked: Option<LockStatus>,
+    /// Certification requests of the caller's hosts that wait for their certificates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<RequestStatus>,
 }
 
 /// One entry, without what it holds.
@@ -343,55 +354,4 @@ pub struct EntryStatus {
     /// What the issuer granted differently from what was asked.
     #[serde(default)]
     pub notes: Vec<String>,
-}
-
-/// Which route, which identity, which issuer, and why.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Explanation {
-    /// Whether a route names the host.
-    pub responsible: bool,
-    /// Identities in order, with what each had to say.
-    #[serde(default)]
-    pub identities: Vec<IdentityClaims>,
-    /// Name of the issuer.
-    #[serde(default)]
-    pub issuer: String,
-    /// Kind of the issuer and where it is, in words.
-    #[serde(default)]
-    pub issuer_words: String,
-    /// `bridge`, `token` or `inline`.
-    #[serde(default)]
-    pub deliver: String,
-    /// Where the bridge goes.
-    #[serde(default)]
-    pub upstream: Option<String>,
-    /// Whether a fresh entry is kept, and until when.
-    #[serde(default)]
-    pub entry: Option<EntryStatus>,
-}
-
-/// What an identity says when asked, without the token.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct IdentityClaims {
-    /// Name in the settings.
-    pub name: String,
-    /// Kind in the settings.
-    pub kind: String,
-    /// `chosen`, `absent`, `failed`, `not asked`.
-    pub state: String,
-    /// Why, in words.
-    #[serde(default)]
-    pub why: Option<String>,
-    /// `iss` claim.
-    #[serde(default)]
-    pub iss: Option<String>,
-    /// `sub` claim.
-    #[serde(default)]
-    pub sub: Option<String>,
-    /// `aud` claim.
-    #[serde(default)]
-    pub aud: Vec<String>,
-    /// `exp` claim, RFC 3339.
-    #[serde(default)]
-    pub exp: Option<String>,
 }

@@ -21,7 +21,7 @@ pub struct PendingRequests {
 }
 
 /// Holds all of a request but its key, which [`PendingRequests::take_keys`] gave out.
-struct Keyless(Box<dyn FnOnce(PrivateKey) -> Pending + Send>, Option<[u8; 32]>);
+struct Keyless(Box<dyn FnOnce(PrivateKey) -> Pending + Send>, Option<[u8; 32]>, Waiting);
 
 /// Holds one of them.
 pub(crate) struct Pending {
@@ -65,10 +65,16 @@ impl Pending {
     }
 
     fn parts(self) -> (PrivateKey, Keyless) {
+        let waiting = self.waiting();
         let Self { prepared: Prepared { key, request, asked }, since, not_before, renews, until, owner } = self;
         let prepared = move |key| Prepared { key, request, asked };
         let with = move |key| Self { prepared: prepared(key), since, not_before, renews, until, owner };
-        (key, Keyless(Box::new(with), owner))
+        (key, Keyless(Box::new(with), owner, waiting))
+    }
+
+    fn waiting(&self) -> Waiting {
+        let request_pem = self.prepared.request.pem().to_owned();
+        Waiting { request_pem, since: self.since, is_sent: self.until.is_some() }
     }
 
     fn lives(&self, now: Timestamp) -> bool {
@@ -80,10 +86,8 @@ impl PendingRequests {
     /// Tells about the request of an entry.
     #[must_use]
     pub fn waiting(&self, entry: [u8; 32]) -> Option<Waiting> {
-        let all = self.all();
-        let pending = all.get(&entry)?;
-        let request_pem = pending.prepared.request.pem().to_owned();
-        Some(Waiting { request_pem, since: pending.since, is_sent: pending.until.is_some() })
+        let keyless = || self.keyless().get(&entry).map(|Keyless(.., waiting)| waiting.clone());
+        self.all().get(&entry).map(Pending::waiting).or_else(keyless)
     }
 
     /// Tells whether there is none that is still waited for.
@@ -97,6 +101,12 @@ impl PendingRequests {
         self.all().entry(entry).and_modify(|pending| pending.owner = Some(owner));
     }
 
+    /// Tells whose a request is.
+    #[must_use]
+    pub fn owner(&self, entry: [u8; 32]) -> Option<[u8; 32]> {
+        self.all().get(&entry)?.owner
+    }
+
     /// Wipes the key of a request; tells whether there was one.
     pub fn drop_request(&self, entry: [u8; 32]) -> bool {
         let keyless = self.keyless().remove(&entry).is_some();
@@ -106,7 +116,7 @@ impl PendingRequests {
     /// Wipes the keys of somebody's requests.
     pub fn drop_of(&self, owner: [u8; 32]) {
         self.all().retain(|_, pending| pending.owner != Some(owner));
-        self.keyless().retain(|_, Keyless(_, own)| *own != Some(owner));
+        self.keyless().retain(|_, Keyless(_, own, _)| *own != Some(owner));
     }
 
     /// Wipes all keys.
@@ -140,7 +150,7 @@ impl PendingRequests {
     /// Makes a request whole again, unless it was dropped meanwhile.
     pub fn give_key(&self, entry: [u8; 32], key: PrivateKey) {
         let keyless = self.keyless().remove(&entry);
-        keyless.into_iter().for_each(|Keyless(with, _)| self.keep(entry, with(key.copied())));
+        keyless.into_iter().for_each(|Keyless(with, ..)| self.keep(entry, with(key.copied())));
     }
 
     fn keyless(&self) -> MutexGuard<'_, BTreeMap<[u8; 32], Keyless>> {

@@ -63,6 +63,18 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     outcome
 }
 
+/// Writes a file at once and whole that everybody may read as far as the umask lets them: for what is public.
+///
+/// # Errors
+/// What the system says; then the old file is still there.
+pub fn write_public(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let draft = path.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
+    let created = open_with(OpenOptions::new().write(true).create_new(true), &draft);
+    let written = created.and_then(|mut file| file.write_all(bytes)).and_then(|()| fs::rename(&draft, path));
+    written.inspect_err(|_| fs::remove_file(&draft).unwrap_or_default())
+}
+
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags};

@@ -17,6 +17,7 @@ use crate::bridge::Bridge;
 use crate::entries::{Entries, Entry};
 use crate::lock::Lock;
 use crate::material::SettingsCache;
+use crate::offline;
 use crate::recipe::EntryKey;
 use crate::sessions::{Session, SessionKey, Sessions};
 use crate::stored::Stored;
@@ -108,6 +109,7 @@ impl Agent {
         Rc::strong_count(&self.busy) == 1
             && self.stored.is_empty()
             && nobody()
+            && !self.holds_what_nothing_brings_back(now)
             && now >= self.stays_until.get().unwrap_or_else(first)
     }
 
@@ -122,8 +124,14 @@ impl Agent {
             && !self.entries.has_flights()
             && !self.entries.all().iter().any(is_in_use)
             && self.superseded.borrow().is_empty()
-            && self.requests.is_empty(now)
+            && !self.holds_what_nothing_brings_back(now)
             && !self.lock.is_shut()
+    }
+
+    /// Tells whether it has a key whose certificate people sign, or signed: no issuer makes another one.
+    fn holds_what_nothing_brings_back(&self, now: Timestamp) -> bool {
+        let by_hand = |entry: &Rc<Entry>| entry.is_alive(now) && offline::is_by_hand(&entry.recipe);
+        !self.requests.is_empty(now) || self.entries.all().iter().any(by_hand)
     }
 
     /// Keeps an entry, and puts away the one that it replaces.
@@ -189,11 +197,16 @@ impl Agent {
     pub(crate) fn signed_in(&self, session: &Rc<Session>) {
         let before = self.sessions.put(session);
         let goes_on = before.is_some_and(|before| session.follows(&before));
+        if !goes_on {
+            self.requests.drop_of(session.sign_in.0.digest());
+        }
         for entry in self.take_entries_of(session.sign_in.0) {
             if !goes_on {
                 self.close_bridge(&entry);
             }
-            if entry.is_handed_out() {
+            if goes_on && offline::is_by_hand(&entry.recipe) {
+                self.entries.put(&entry);
+            } else if entry.is_handed_out() {
                 self.superseded.borrow_mut().push(entry);
             } else {
                 self.drop_entry(entry);
@@ -209,6 +222,7 @@ impl Agent {
 
     /// Lets go of all that was kept under a key: the entry, and those that it replaced.
     pub(crate) fn forget(&self, key: EntryKey) {
+        self.requests.drop_request(key.digest());
         let replaced = self.take_superseded(|entry| entry.recipe.key == key);
         self.entries.forget(key).into_iter().chain(replaced).for_each(|entry| self.drop_entry(entry));
     }
@@ -227,6 +241,25 @@ mod tests {
         agent.keep(&old);
         agent.keep(&new);
         assert_eq!(new.used.get(), old.used.get());
+    }
+
+    #[tokio::test]
+    async fn an_agent_with_a_request_that_waits_does_not_end_by_itself() {
+        let agent = Agent::new(false, Vec::new());
+        agent.stay(Duration::from_secs(1));
+        let (now, later) = (clock::now(), clock::now().plus(Duration::from_secs(30 * 24 * 3600)));
+        let wanted = credmint_settings::Wanted { common_name: Some("me".into()), ..Default::default() };
+        let offline = credmint_settings::Offline { wanted };
+        let kept = (&agent.requests, [7; 32]);
+        let asked = credmint_issuers::request(&offline, None, kept, false, now).await.expect("a request");
+        assert!(!agent.is_idle(later), "people take their time");
+        let again = credmint_issuers::request(&offline, None, kept, false, later).await.expect("a request");
+        assert_eq!(again, asked, "whoever comes second gets the first one's");
+        agent.requests.owned([7; 32], [1; 32]);
+        agent.requests.drop_of([2; 32]);
+        assert!(!agent.is_idle(later));
+        agent.requests.drop_of([1; 32]);
+        assert!(agent.is_idle(later));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use credmint_vocabulary::{Failure, Timestamp};
 use tokio::sync::watch;
 
 use crate::lock::{Lent, Sealable};
+use crate::offline;
 use crate::recipe::{EntryKey, Recipe};
 use crate::sessions::SignIn;
 
@@ -85,9 +86,14 @@ impl Entry {
         self.expires().map_or_else(|| self.is_fresh(now), |end| end > self.now(now))
     }
 
+    /// Tells whether most of its life is over.
+    pub(crate) fn is_in_last_third(&self, now: Timestamp) -> bool {
+        self.life().is_some_and(|life| self.now(now) >= self.made.plus(life * 2 / 3))
+    }
+
     /// Says when it is renewed while in use: at two thirds of its life, plus jitter, never twice in half a minute.
     pub(crate) fn renews(&self) -> Option<Timestamp> {
-        let life = self.life()?;
+        let life = self.life().filter(|_| !offline::is_by_hand(&self.recipe))?;
         let jitter = (life / 12).mul_f64(self.jitter);
         Some(self.made.plus((life * 2 / 3 + jitter).max(MINIMUM_INTERVAL)))
     }
@@ -247,6 +253,11 @@ impl Entries {
         let mut failures = self.failures.borrow_mut();
         failures.retain(|_, (_, until)| *until > now);
         failures.insert(key, (failure.clone(), now + remember));
+    }
+
+    /// Forgets a failure that is not true any more.
+    pub(crate) fn forget_failure(&self, key: EntryKey) {
+        self.failures.borrow_mut().remove(&key);
     }
 
     /// Finds a failure that is still remembered.

@@ -118,6 +118,7 @@ pub(crate) fn of_host(hostname: &Hostname, failure: Failure) -> (Failure, Durati
 }
 
 fn with_hint(failure: Failure, hostname: &Hostname, hint: Option<String>) -> Failure {
+    let hint = hint.map(|hint| hint.replace(" HOST", &format!(" {hostname}")));
     failure.hint(hint.unwrap_or_else(|| format!("credmint explain {hostname}")))
 }
 

@@ -12,7 +12,7 @@ use credmint_client_identity::ClientIdentity;
 use credmint_identities::SubjectToken;
 use credmint_issuers::{Before, GrantError, World};
 use credmint_local_machine::clock;
-use credmint_settings::Identity;
+use credmint_settings::{Identity, Issuer};
 use credmint_vocabulary::{Deadline, Failure};
 use tokio::sync::watch;
 use tokio::time::timeout_at;
@@ -21,7 +21,7 @@ use crate::agent::Agent;
 use crate::entries::{Entry, Held, Landing, Outcome};
 use crate::recipe::{Recipe, session_of};
 use crate::sessions::{SessionKey, SignIn};
-use crate::{failure, sessions};
+use crate::{failure, offline, sessions};
 
 /// Gives a fresh entry, fit to be held for a whole run; the last good one if no fresh one can be had soon.
 pub(crate) async fn entry_of(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
@@ -105,6 +105,9 @@ fn keep(agent: &Agent, entry: Rc<Entry>, wanted: bool) -> Outcome {
 async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<Entry, (Failure, Duration)> {
     let short = |failure: Failure| (failure, REMEMBERED);
     let route = recipe.route().ok_or_else(|| short(failure::no_route(&recipe.hostname)))?;
+    if let Issuer::Offline(_) = route.issuer {
+        return Err(short(offline::none_yet(agent, recipe)));
+    }
     let subject = choose(agent, recipe, deadline).await?;
     let (now, began) = (clock::now(), Instant::now());
     let caller = recipe.caller().map_err(short)?;
@@ -113,7 +116,11 @@ async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Res
     let (https, authorities) = (&agent.https, &agent.authorities);
     let world = World { https, caller: &caller, authorities, before, now, deadline };
     let token = subject.as_ref().map(|chosen| &chosen.token);
-    let grant = match credmint_issuers::grant(route.issuer_name, route.issuer, token, &world).await {
+    let granted = credmint_issuers::grant(route.issuer_name, route.issuer, token, &world).await;
+    if let Some(own) = subject.as_ref().and_then(|chosen| chosen.sign_in) {
+        offline::owned(agent, recipe, own);
+    }
+    let grant = match granted {
         Ok(grant) => grant,
         Err(error) => {
             let ended = ended_there(agent, subject.as_ref(), &error, deadline).await;
@@ -140,7 +147,7 @@ async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Res
 }
 
 /// Finds the certificate that the new one is to replace, as long as it is accepted.
-fn present(agent: &Agent, recipe: &Recipe) -> Option<Arc<ClientIdentity>> {
+pub(crate) fn present(agent: &Agent, recipe: &Recipe) -> Option<Arc<ClientIdentity>> {
     let entry = agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now()))?;
     match &*entry.held.get()? {
         Held::Identity(identity) => Some(Arc::clone(identity)),
@@ -180,14 +187,20 @@ async fn ended_there(
 }
 
 /// The identity that had an answer.
-struct Chosen {
+pub(crate) struct Chosen {
     name: String,
-    token: SubjectToken,
-    sign_in: Option<SignIn>,
+    /// Its token.
+    pub(crate) token: SubjectToken,
+    /// The sign-in that it is of, if it is a person's.
+    pub(crate) sign_in: Option<SignIn>,
 }
 
 /// Asks the identities in order: absent means the next one, broken means a failure.
-async fn choose(agent: &Rc<Agent>, recipe: &Recipe, deadline: Deadline) -> Result<Option<Chosen>, (Failure, Duration)> {
+pub(crate) async fn choose(
+    agent: &Rc<Agent>,
+    recipe: &Recipe,
+    deadline: Deadline,
+) -> Result<Option<Chosen>, (Failure, Duration)> {
     let (mut asked, mut person) = (Vec::new(), None);
     for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
         let session = session_of(name, identity);

@@ -18,6 +18,7 @@ mod login;
 mod logout;
 mod loopback;
 mod material;
+mod offline;
 mod options;
 mod recipe;
 mod renewal;

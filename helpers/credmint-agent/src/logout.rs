@@ -93,6 +93,7 @@ fn unknown(name: &str) -> Failure {
 /// Ends one session: first here, so that nobody uses it meanwhile, then at the issuer.
 async fn end(agent: &Rc<Agent>, session: &Rc<Session>, deadline: Deadline, account: &mut Account) {
     agent.sessions.remove(session.sign_in.0);
+    agent.requests.drop_of(session.sign_in.0.digest());
     let entries = agent.take_entries_of(session.sign_in.0);
     session.rest(deadline.at_most(Instant::now(), FOR_A_RENEWAL)).await;
     let revoked = revoked(agent, session, deadline).await;

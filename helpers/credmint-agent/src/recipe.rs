@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use aws_lc_rs::digest::{Context, SHA256};
 use credmint_identities::Caller;
-use credmint_settings::{Identity, Route, Settings};
+use credmint_settings::{Identity, Issuer, Route, Settings};
 use credmint_vocabulary::{Failure, Hostname};
 
 use crate::failure;
@@ -45,7 +45,9 @@ impl Recipe {
         let route = settings.route(&hostname)?;
         let people = route.identities().filter_map(|(name, identity)| session_of(name, identity));
         let sign_ins: Vec<SignIn> = people.map(|key| sessions.sign_in(key)).collect();
-        let key = key_of(&hostname, &route, &caller, &sign_ins);
+        // What people signed outlives a sign-in of the same person; that of another drops it.
+        let in_key = if matches!(route.issuer, Issuer::Offline(_)) { &[] } else { sign_ins.as_slice() };
+        let key = key_of(&hostname, &route, &caller, in_key);
         Some(Self { hostname, settings, caller: caller.into(), sign_ins, key })
     }
 

@@ -84,6 +84,7 @@ pub(crate) async fn drop_everything(agent: &Agent, handed_out: HandedOut) {
     }
     agent.sessions.clear();
     agent.stored.clear();
+    agent.requests.clear();
     let kept = agent.entries.all().into_iter().filter_map(|entry| agent.entries.remove(entry.recipe.key));
     let all: Vec<_> = kept.chain(agent.superseded.take()).collect();
     let ours = |entry: &Rc<Entry>| handed_out == HandedOut::Revoked || !entry.is_handed_out();

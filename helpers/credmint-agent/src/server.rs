@@ -16,7 +16,9 @@ use crate::agent::Agent;
 use crate::connection::{ConnectionError, Stream, receive_soon, send};
 use crate::recipe::{EntryKey, Recipe};
 use crate::sessions::Sessions;
-use crate::{answers, certificate, explain, failure, get, lock, login, logout, sessions, status, terraform_login};
+use crate::{
+    answers, certificate, explain, failure, get, lock, login, logout, offline, sessions, status, terraform_login,
+};
 
 /// Serves the one request of a connection.
 pub(crate) async fn serve(agent: &Rc<Agent>, stream: &mut dyn Stream) -> Result<(), ConnectionError> {
@@ -101,6 +103,7 @@ async fn answer(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Result<
             let caller = caller_of(stream, all_reads_of(&settings)).await?;
             Ok(Reply::Status(status::status(agent, &settings, &caller)))
         }
+        Ask::Enrol(asked) => offline::enrol(agent, stream, &asked).await,
         Ask::Login(login) => login::login(agent, stream, &login).await,
         Ask::Logout(logout) => Ok(logout::logout(agent, &logout).await?),
         Ask::Lock(passphrase) => Ok(lock::lock(agent, passphrase).await?),
@@ -117,7 +120,13 @@ async fn answer(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Result<
 fn needs_the_key(ask: &Ask) -> bool {
     matches!(
         ask,
-        Ask::Get(_) | Ask::Store { .. } | Ask::Explain(_) | Ask::Anchor(_) | Ask::Certificate(_) | Ask::Login(_)
+        Ask::Get(_)
+            | Ask::Store { .. }
+            | Ask::Explain(_)
+            | Ask::Anchor(_)
+            | Ask::Certificate(_)
+            | Ask::Enrol(_)
+            | Ask::Login(_)
     )
 }
 

@@ -12,6 +12,7 @@ use credmint_vocabulary::Hostname;
 
 use crate::agent::Agent;
 use crate::entries::Entry;
+use crate::offline;
 use crate::recipe::{EntryKey, Recipe, session_of};
 
 /// Tells one caller how the agent is.
@@ -34,6 +35,7 @@ pub(crate) fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) ->
         other_entries: others.len(),
         sessions: sessions(agent, settings),
         locked: agent.lock.status(),
+        requests: offline::waiting(agent, &recipes),
     }
 }
 
@@ -97,6 +99,6 @@ pub(crate) fn of_entry(entry: &Entry) -> EntryStatus {
         expires: entry.expires().map(|end| end.to_string()),
         remaining_seconds: entry.expires().map(|end| end.remaining(clock::now()).as_secs()),
         renews: entry.renews().map(|due| due.to_string()),
-        notes: entry.notes.clone(),
+        notes: entry.notes.iter().cloned().chain(offline::notes(entry, clock::now())).collect(),
     }
 }

@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 
 use crate::cert::CertArguments;
+use crate::enrol::ByHandArguments;
 
 /// Credentials for Terraform and OpenTofu, minted when they are needed and never written to disk.
 ///
@@ -56,6 +57,10 @@ pub(crate) enum Command {
     /// it ends with the agent. Ctrl-C at any point leaves nothing.
     ///
     /// Go on only with what you started yourself: nobody else should have sent you a link or a code.
+    ///
+    /// For a host whose certificates people sign (issuer kind `offline`): `credmint login HOST --csr out.pem` writes the
+    /// certification request, `credmint login HOST --certificate in.pem` takes what they signed. The key is made in the agent
+    /// and is in its memory only: when the agent ends it is lost, and the request is worth nothing.
     Login(LoginArguments),
     /// Sign out, here and at the issuer.
     ///
@@ -168,8 +173,8 @@ impl SetupArguments {
 /// `credmint login`.
 #[derive(Debug, Default, Args)]
 pub(crate) struct LoginArguments {
-    /// Name in the settings, for example me; not needed if there is one person only.
-    #[arg(value_name = "NAME")]
+    /// Name in the settings, for example me; not needed if there is one person only. With --csr and --certificate: a host.
+    #[arg(value_name = "NAME|HOST")]
     pub(crate) name: Option<String>,
     /// Show a code, to be approved on any device.
     #[arg(long, conflicts_with_all = ["paste", "no_browser"])]
@@ -183,7 +188,10 @@ pub(crate) struct LoginArguments {
     /// Open no browser; the page is opened by hand, on this machine.
     #[arg(long)]
     pub(crate) no_browser: bool,
-    /// Print the session as one JSON object.
+    /// What concerns certificates that people sign.
+    #[command(flatten)]
+    pub(crate) by_hand: ByHandArguments,
+    /// Print the session, the request or the certificate as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -6,6 +6,7 @@ mod agent;
 mod cert;
 mod command_line;
 mod demo;
+mod enrol;
 mod entry;
 mod explain;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::command_line::{AgentCommand, StatusArguments};
 use crate::out::{Style, Tone};
 use crate::sign_in::session;
-use crate::{agent, entry, out, people_host};
+use crate::{agent, enrol, entry, out, people_host};
 
 /// Runs `credmint status`.
 pub(crate) fn run(arguments: &StatusArguments) -> Result<(), Failure> {
@@ -60,13 +60,15 @@ fn start(host: &str) -> Result<(), Failure> {
 }
 
 fn stop() -> Result<(), Failure> {
-    // An agent that cannot say who is signed in can still be stopped.
-    let sessions = ask().ok().flatten().map(|status| status.sessions).unwrap_or_default();
+    // An agent that cannot say what it keeps can still be stopped.
+    let status = ask().ok().flatten().unwrap_or_default();
+    let lost = enrol::text::lost(&status);
     match agent::ask_if_running(Ask::Stop)? {
         None => out::text("no agent is running"),
         Some(Answer::Done) => {
             out::text("the agent has dropped everything it kept, and ends");
-            session::dropped(&sessions).into_iter().for_each(|line| out::text(&line));
+            session::dropped(&status.sessions).into_iter().for_each(|line| out::text(&line));
+            lost.iter().for_each(|line| out::text(line));
         }
         Some(other) => return Err(agent::unexpected(&other)),
     }
@@ -98,6 +100,7 @@ fn render(status: Option<&Status>, failures: &[LastFailure], now: Timestamp, sty
     let mut lines = about_agent(status, style);
     if let Some(status) = status {
         lines.extend(status.sessions.iter().flat_map(|one| session::status(one, now, style)));
+        lines.extend(status.requests.iter().flat_map(|one| enrol::text::status(one, style)));
         lines.extend(entries(status, now, style));
     }
     lines.extend(last_failures(failures, style));
@@ -142,7 +145,11 @@ fn list(head: &str, values: &[String]) -> Vec<String> {
 
 fn entries(status: &Status, now: Timestamp, style: Style) -> Vec<String> {
     let mut lines: Vec<String> = status.entries.iter().flat_map(|entry| one_entry(entry, now, style)).collect();
-    if status.sessions.is_empty() && status.entries.is_empty() && status.other_entries == 0 {
+    if status.requests.is_empty()
+        && status.sessions.is_empty()
+        && status.entries.is_empty()
+        && status.other_entries == 0
+    {
         lines.extend([String::new(), "Nothing is kept.".to_owned()]);
     }
     if status.other_entries > 0 {
@@ -215,6 +222,7 @@ mod tests {
             other_entries: 1,
             sessions: vec![session::tests::session(), over],
             locked: None,
+            requests: vec![enrol::text::tests::request()],
         }
     }
 

@@ -60,6 +60,13 @@ impl SessionKey {
     }
 }
 
+impl SessionKey {
+    /// Gives the digest itself, as the owner of pending requests.
+    pub(crate) const fn digest(self) -> [u8; 32] {
+        self.0
+    }
+}
+
 /// Names one sign-in: the next one for the same identity has a higher number.
 pub(crate) type SignIn = (SessionKey, u64);
 

@@ -21,12 +21,18 @@ use serde_json::json;
 
 use crate::command_line::{LoginArguments, LogoutArguments};
 use crate::out::Style;
-use crate::{agent, out, status};
+use crate::{agent, enrol, out, status};
 use attendant::Attendant;
 use people::People;
 
 /// Runs `credmint login`.
 pub(crate) fn login(arguments: &LoginArguments) -> Result<(), Failure> {
+    if arguments.by_hand.are_there() {
+        return enrol::run(arguments.name.as_deref(), &arguments.by_hand, arguments.json);
+    }
+    if let Some(failure) = arguments.name.as_deref().and_then(|name| enrol::is_a_host(name, &enrol::settings().ok()?)) {
+        return Err(failure);
+    }
     let people = People::read()?;
     let (name, person) = people.find(arguments.name.as_deref(), "login")?;
     let choice = flow::choose(arguments, person.browser().is_some());

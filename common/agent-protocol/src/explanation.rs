@@ -1,0 +1,58 @@
+//! The route of a host, explained, as serde sees it.
+//! JSON comes in, plain structs go out, and back; unknown properties are skipped.
+//! Carries names, states and claims that may be shown; never a token.
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::EntryStatus;
+
+/// Which route, which identity, which issuer, and why.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Explanation {
+    /// Whether a route names the host.
+    pub responsible: bool,
+    /// Identities in order, with what each had to say.
+    #[serde(default)]
+    pub identities: Vec<IdentityClaims>,
+    /// Name of the issuer.
+    #[serde(default)]
+    pub issuer: String,
+    /// Kind of the issuer and where it is, in words.
+    #[serde(default)]
+    pub issuer_words: String,
+    /// `bridge`, `token` or `inline`.
+    #[serde(default)]
+    pub deliver: String,
+    /// Where the bridge goes.
+    #[serde(default)]
+    pub upstream: Option<String>,
+    /// Whether a fresh entry is kept, and until when.
+    #[serde(default)]
+    pub entry: Option<EntryStatus>,
+}
+
+/// What an identity says when asked, without the token.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct IdentityClaims {
+    /// Name in the settings.
+    pub name: String,
+    /// Kind in the settings.
+    pub kind: String,
+    /// `chosen`, `absent`, `failed`, `not asked`.
+    pub state: String,
+    /// Why, in words.
+    #[serde(default)]
+    pub why: Option<String>,
+    /// `iss` claim.
+    #[serde(default)]
+    pub iss: Option<String>,
+    /// `sub` claim.
+    #[serde(default)]
+    pub sub: Option<String>,
+    /// `aud` claim.
+    #[serde(default)]
+    pub aud: Vec<String>,
+    /// `exp` claim, RFC 3339.
+    #[serde(default)]
+    pub exp: Option<String>,
+}

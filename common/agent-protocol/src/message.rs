@@ -320,6 +320,9 @@ pub struct Status {
     /// Certification requests of the caller's hosts that wait for their certificates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestStatus>,
+    /// How the program ended that is run after renewals, the last time, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_hook: Option<String>,
 }
 
 /// One entry, without what it holds.

@@ -90,11 +90,25 @@ pub(crate) async fn run(source: &CommandSource, deadline: Deadline) -> Result<Op
     let program = printable(source.argv.first().ok_or(CommandError::Empty)?, 80);
     let now = Instant::now();
     let own = deadline.at_most(now, source.timeout);
-    let running = Running::start(source, &program)?;
+    let running = Running::start(&source.argv, &program, None)?;
     let seconds = own.remaining(now).as_secs();
     let ended = tokio::time::timeout_at(own.instant().into(), running.finish());
     let ended = ended.await.map_err(|_| CommandError::Timeout { program: program.clone(), seconds })?;
     ended.map_err(|kind| CommandError::Start { program: program.clone(), why: kind })?.judge(program)
+}
+
+/// Runs a program that is only to be told something: in a process group of its own, with this environment and no other.
+///
+/// # Errors
+/// It does not start, does not end in time, or does not end with success. What it prints is not looked at.
+pub async fn tell(argv: &[String], environment: &[(String, String)], deadline: Deadline) -> Result<(), CommandError> {
+    let program = printable(argv.first().ok_or(CommandError::Empty)?, 80);
+    let now = Instant::now();
+    let running = Running::start(argv, &program, Some(environment))?;
+    let seconds = deadline.remaining(now).as_secs();
+    let ended = tokio::time::timeout_at(deadline.instant().into(), running.finish());
+    let ended = ended.await.map_err(|_| CommandError::Timeout { program: program.clone(), seconds })?;
+    ended.map_err(|kind| CommandError::Start { program: program.clone(), why: kind })?.judge(program).map(drop)
 }
 
 /// A started program; dropping it ends its process group.
@@ -112,9 +126,12 @@ struct Ended {
 
 impl Running {
     #[expect(clippy::disallowed_methods, reason = "the command identity is one of the two places that start programs")]
-    fn start(source: &CommandSource, program: &str) -> Result<Self, CommandError> {
-        let (first, rest) = source.argv.split_first().ok_or(CommandError::Empty)?;
+    fn start(argv: &[String], program: &str, environment: Option<&[(String, String)]>) -> Result<Self, CommandError> {
+        let (first, rest) = argv.split_first().ok_or(CommandError::Empty)?;
         let mut command = Command::new(first);
+        if let Some(environment) = environment {
+            command.env_clear().envs(environment.iter().cloned());
+        }
         command.args(rest).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);

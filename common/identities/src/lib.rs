@@ -25,7 +25,7 @@ pub use caller::{Caller, caller_reads, identity_reads};
 pub use claims::Claims;
 pub use client_assertion::{AssertionError, client_assertion};
 pub use client_authentication::{ClientProof, ClientProofError, prove, source_name};
-pub use command::CommandError;
+pub use command::{CommandError, tell};
 pub use oauth_refusal::OauthRefusal;
 pub use quotable::quotable;
 pub use sign_in::{

@@ -74,11 +74,13 @@ pub struct AgentSettings {
     pub once: bool,
     /// `idle_exit`: how long an agent without entries in use stays (default 30 min).
     pub idle_exit: Duration,
+    /// `after_renewal`: argument vector of what is run after an entry or a session was renewed.
+    pub after_renewal: Option<Vec<String>>,
 }
 
 impl Default for AgentSettings {
     fn default() -> Self {
-        Self { once: false, idle_exit: Duration::from_secs(30 * 60) }
+        Self { once: false, idle_exit: Duration::from_secs(30 * 60), after_renewal: None }
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 
 use crate::bridge::Bridge;
 use crate::entries::{Entries, Entry};
+use crate::hook::Hooks;
 use crate::lock::Lock;
 use crate::material::SettingsCache;
 use crate::offline;
@@ -29,6 +30,8 @@ pub(crate) struct Agent {
     pub(crate) settings: SettingsCache,
     /// What is kept.
     pub(crate) entries: Entries,
+    /// What is run after renewals.
+    pub(crate) hooks: Hooks,
     /// Whether all of it is encrypted.
     pub(crate) lock: Lock,
     /// Who is signed in.
@@ -74,6 +77,7 @@ impl Agent {
         Rc::new(Self {
             settings: SettingsCache::default(),
             entries: Entries::default(),
+            hooks: Hooks::default(),
             lock: Lock::default(),
             sessions: Sessions::default(),
             stored: Stored::default(),

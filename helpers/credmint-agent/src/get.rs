@@ -21,7 +21,7 @@ use crate::agent::Agent;
 use crate::entries::{Entry, Held, Landing, Outcome};
 use crate::recipe::{Recipe, session_of};
 use crate::sessions::{SessionKey, SignIn};
-use crate::{failure, offline, sessions};
+use crate::{failure, hook, offline, sessions};
 
 /// Gives a fresh entry, fit to be held for a whole run; the last good one if no fresh one can be had soon.
 pub(crate) async fn entry_of(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
@@ -92,9 +92,14 @@ async fn fly(agent: Rc<Agent>, recipe: Rc<Recipe>, flight: Landing, sender: watc
 }
 
 /// Keeps what was made; what was forgotten on its way is revoked and given to nobody.
-fn keep(agent: &Agent, entry: Rc<Entry>, wanted: bool) -> Outcome {
+fn keep(agent: &Rc<Agent>, entry: Rc<Entry>, wanted: bool) -> Outcome {
     if wanted {
+        let again = agent.entries.get(entry.recipe.key).is_some();
         agent.keep(&entry);
+        if again {
+            let argv = entry.recipe.settings.agent.after_renewal.as_ref();
+            hook::renewed(agent, argv, ("CREDMINT_HOST", entry.recipe.hostname.to_string()), entry.expires());
+        }
         return Ok(entry);
     }
     let forgotten = failure::forgotten(&entry.recipe.hostname);

@@ -11,6 +11,7 @@ mod entries;
 mod explain;
 mod failure;
 mod get;
+mod hook;
 mod late_renewal;
 mod listener;
 mod lock;

@@ -36,6 +36,7 @@ pub(crate) fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) ->
         sessions: sessions(agent, settings),
         locked: agent.lock.status(),
         requests: offline::waiting(agent, &recipes),
+        last_hook: agent.hooks.last(),
     }
 }
 

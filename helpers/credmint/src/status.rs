@@ -126,6 +126,7 @@ fn about_agent(status: Option<&Status>, style: Style) -> Vec<String> {
     }
     lines.extend(list("hardening  ", &status.hardening));
     lines.extend(list("bridge     ", &status.bridge));
+    lines.extend(status.last_hook.as_ref().map(|last| format!("hook       {}", printable(last, 300))));
     lines
 }
 
@@ -223,6 +224,7 @@ mod tests {
             sessions: vec![session::tests::session(), over],
             locked: None,
             requests: vec![enrol::text::tests::request()],
+            last_hook: None,
         }
     }
 

@@ -22,7 +22,7 @@ use crate::tree::{Entry, Spelling, Table, Value};
 pub(crate) const HOST: Keys =
     &[&[may("identity"), must("issuer"), may("deliver"), may("upstream"), may("minimum_life"), may("store")], PEER];
 pub(crate) const BRIDGE: Keys = &[&[may("port")]];
-pub(crate) const AGENT: Keys = &[&[may("mode"), may("idle_exit")]];
+pub(crate) const AGENT: Keys = &[&[may("mode"), may("idle_exit"), may("after_renewal")]];
 
 /// Reads one host; `known` has the identities and issuers already.
 pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsError> {
@@ -63,6 +63,7 @@ pub(crate) fn agent(table: &Table) -> Result<AgentSettings, SettingsError> {
     Ok(AgentSettings {
         once: fields.word("mode", &[("auto", false), ("once", true)])?.unwrap_or(default.once),
         idle_exit: fields.optional("idle_exit", Item::duration)?.unwrap_or(default.idle_exit),
+        after_renewal: fields.optional("after_renewal", Item::argv)?,
     })
 }
 

@@ -61,7 +61,8 @@ pub(crate) async fn sign_in(
     };
     agent.stay(settings.agent.idle_exit);
     let lifetime = lifetime_of(asked, person);
-    let attempt = Attempt { agent, name, person, key, deadline, lifetime, run };
+    let after_renewal = settings.agent.after_renewal.as_ref();
+    let attempt = Attempt { after_renewal, agent, name, person, key, deadline, lifetime, run };
     let at = while_there(stream, (name, deadline), attempt.find(&caller)).await??;
     let session = match flow {
         Flow::Device => device::sign_in(&attempt, stream, at).await?,
@@ -88,6 +89,8 @@ struct Attempt<'a> {
     person: Person<'a>,
     key: SessionKey,
     deadline: Deadline,
+    /// What is run after each renewal of the session.
+    after_renewal: Option<&'a Vec<String>>,
     /// How long the session may live.
     lifetime: Option<Duration>,
     /// The run of `terraform login` that it is for.
@@ -104,6 +107,7 @@ impl Attempt<'_> {
         tokens.subject(kind).map_err(|error| refused(self.name, &error))?;
         let sign_in = (self.key, self.agent.sessions.next());
         let session = Session::new(self.name, sign_in, kind, at, tokens);
+        session.after_renewal.replace(self.after_renewal.cloned());
         self.lifetime.into_iter().for_each(|life| session.live_for(life));
         match self.run {
             Some(run) => run.hold(&session),

@@ -13,7 +13,7 @@ use tokio::time::timeout_at;
 
 use super::session::{Session, WHOLE_FLIGHT};
 use crate::agent::Agent;
-use crate::failure;
+use crate::{failure, hook};
 
 /// Gives the subject token of a session, renewed when it is due; the last good one if no new one can be had soon.
 pub(crate) async fn subject(
@@ -60,6 +60,11 @@ async fn fly(agent: Rc<Agent>, session: Rc<Session>, sender: watch::Sender<Optio
         Err(error) => Err(failure::of_session(&error)),
     };
     session.drop_what_ended_with_it(&agent);
+    if outcome.is_ok() {
+        let ends = session.kept().ok().and_then(|kept| kept.ends());
+        let what = ("CREDMINT_IDENTITY", session.name.clone());
+        hook::renewed(&agent, session.after_renewal.borrow().as_ref(), what, ends);
+    }
     session.flight.replace(None);
     sender.send_replace(Some(outcome));
     agent.changed.notify_one();

@@ -28,7 +28,7 @@ pub(super) struct SealedTokens {
 impl Session {
     /// Encrypts what is secret in it; a session that is over has nothing.
     pub(crate) fn seal(&self, key: &SealingKey) {
-        let Ok(kept) = self.kept() else { return };
+        let Some(kept) = self.to_revoke() else { return };
         let status = self.status();
         let sealed = key.seal(&PackedTokens::of(&kept.tokens)).map(|tokens| SealedTokens {
             tokens,

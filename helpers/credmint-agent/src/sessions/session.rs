@@ -43,6 +43,8 @@ pub(crate) struct Session {
     pub(super) tried: Cell<Option<Instant>>,
     pub(super) flight: RefCell<Option<Landing>>,
     pub(super) lifetime: Cell<Option<Lifetime>>,
+    /// What is run after each renewal.
+    pub(crate) after_renewal: RefCell<Option<Vec<String>>>,
     /// Its lifetime is over: nobody uses it any more, and it is about to be revoked.
     pub(super) finished: Cell<bool>,
 }
@@ -131,6 +133,7 @@ impl Session {
             tried: Cell::default(),
             flight: RefCell::default(),
             lifetime: Cell::default(),
+            after_renewal: RefCell::default(),
             finished: Cell::default(),
         })
     }

@@ -11,7 +11,7 @@ const THIN_DOORS: [&str; 4] =
 const NOT_THIN: [&str; 2] = ["credmint-agent", "credmint"];
 
 /// Rooms of `common` and the rooms of ours that each may open onto.
-const ROOMS: [(&str, &[&str]); 10] = [
+const ROOMS: [(&str, &[&str]); 11] = [
     ("credmint-vocabulary", &[]),
     ("credmint-protocols", &["credmint-vocabulary"]),
     ("credmint-agent-protocol", &["credmint-vocabulary"]),
@@ -19,6 +19,7 @@ const ROOMS: [(&str, &[&str]); 10] = [
     ("credmint-settings", &["credmint-vocabulary", "credmint-client-identity"]),
     ("credmint-https", &["credmint-vocabulary", "credmint-client-identity"]),
     ("credmint-windows-handles", &[]),
+    ("credmint-os-store", &["credmint-vocabulary"]),
     (
         "credmint-local-machine",
         &["credmint-vocabulary", "credmint-agent-protocol", "credmint-settings", "credmint-windows-handles"],

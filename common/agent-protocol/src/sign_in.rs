@@ -118,6 +118,12 @@ pub struct SessionStatus {
     /// Scopes that were asked for and that the issuer did not grant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_granted: Vec<String>,
+    /// The store that keeps its refresh token beyond the agent, for people; none means the agent's memory alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembered: Option<String>,
+    /// Why no store keeps it, though the settings want one to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_remembered: Option<String>,
     /// Whether it is over: only a new sign-in helps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub over: bool,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use credmint_settings::{
-    CallerReads, ClientAuthentication, EstAuth, Identity, Issuer, Route, Source, VaultAuth, VaultLogin,
+    CallerReads, ClientAuthentication, EstAuth, Identity, Issuer, OidcIdentity, Route, Source, VaultAuth, VaultLogin,
 };
 use credmint_vocabulary::Secret;
 
@@ -32,6 +32,12 @@ impl Caller {
             own.files.insert(path.clone(), content.copied());
         }
         own
+    }
+
+    /// Copies the part that an identity of kind `oidc` reads.
+    #[must_use]
+    pub fn of_identity(&self, identity: &OidcIdentity) -> Self {
+        self.copied(&client_reads(&identity.client))
     }
 
     /// Looks a variable up; an empty one counts as absent.

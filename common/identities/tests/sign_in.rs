@@ -240,17 +240,33 @@ async fn without_an_id_token_nobody_is_signed_in_unless_the_access_token_counts_
     assert!(matches!(tokens.subject(OidcTokenKind::Id), Err(SignInError::NoIdToken { .. })));
 }
 
+/// Keeps nothing.
+async fn kept(_: &Secret<String>) {}
+
+#[tokio::test]
+async fn a_rotated_refresh_token_is_kept_before_the_answer_is_looked_at_coder_17069() {
+    let liar = Liar::start().await;
+    let (provider, before) = (liar.provider().await.unwrap(), signed_in(&liar).await.unwrap());
+    let (liar, was_kept) = (liar.claim("sub", r#""mallory""#), std::cell::Cell::new(false));
+    let keep = async |refresh: &Secret<String>| was_kept.set(refresh.same_as(b"canary-refresh"));
+    let refreshed = provider.refresh(&before, &https(), NOW, in_ten_seconds(), keep).await;
+    assert!(refreshed.is_err() && was_kept.get());
+    liar.say("/token", said(400, r#"{"error":"invalid_grant"}"#));
+    let never = async |_: &Secret<String>| panic!("there is nothing to keep");
+    assert!(provider.refresh(&before, &https(), NOW, in_ten_seconds(), never).await.is_err());
+}
+
 #[tokio::test]
 async fn a_refresh_takes_over_what_the_answer_does_not_have() {
     let liar = Liar::start().await;
     let (provider, before) = (liar.provider().await.unwrap(), signed_in(&liar).await.unwrap());
     liar.say("/token", said(200, r#"{"access_token":"next","token_type":"bearer","expires_in":60}"#));
-    let after = provider.refresh(&before, &https(), NOW, in_ten_seconds()).await.unwrap();
+    let after = provider.refresh(&before, &https(), NOW, in_ten_seconds(), kept).await.unwrap();
     assert_eq!(liar.form("/token")["refresh_token"], "canary-refresh");
     assert!(after.access.same_as(b"next") && after.refresh.unwrap().same_as(b"canary-refresh"));
     assert_eq!(after.claims, before.claims);
     liar.say("/token", said(200, r#"{"access_token":"next","token_type":"bearer","refresh_token":"rotated"}"#));
-    let after = provider.refresh(&before, &https(), NOW, in_ten_seconds()).await.unwrap();
+    let after = provider.refresh(&before, &https(), NOW, in_ten_seconds(), kept).await.unwrap();
     assert!(after.refresh.unwrap().same_as(b"rotated"));
 }
 
@@ -258,7 +274,7 @@ async fn a_refresh_takes_over_what_the_answer_does_not_have() {
 async fn a_refresh_ends_the_session_when_the_grant_is_gone_or_the_person_another() {
     let liar = Liar::start().await;
     let (provider, before) = (liar.provider().await.unwrap(), signed_in(&liar).await.unwrap());
-    let refresh = async || provider.refresh(&before, &https(), NOW, in_ten_seconds()).await.unwrap_err();
+    let refresh = async || provider.refresh(&before, &https(), NOW, in_ten_seconds(), kept).await.unwrap_err();
     liar.say("/token", said(400, r#"{"error":"invalid_grant","error_description":"grant not found"}"#));
     let error = refresh().await;
     assert!(matches!(&error, RefreshError::Over(_)) && error.to_string().contains("grant not found"), "{error}");
@@ -268,7 +284,7 @@ async fn a_refresh_ends_the_session_when_the_grant_is_gone_or_the_person_another
     }
     let liar = liar.claim("sub", r#""mallory""#);
     liar.unsay("/token");
-    let error = provider.refresh(&before, &https(), NOW, in_ten_seconds()).await.unwrap_err();
+    let error = provider.refresh(&before, &https(), NOW, in_ten_seconds(), kept).await.unwrap_err();
     assert!(matches!(&error, RefreshError::Over(why) if why.contains("somebody else")), "{error}");
 }
 
@@ -278,7 +294,7 @@ async fn a_rotated_refresh_token_survives_keys_that_cannot_be_fetched() {
     let (provider, before) = (liar.provider().await.unwrap(), signed_in(&liar).await.unwrap());
     let liar = liar.key_id("new");
     liar.say("/realm/keys", said(503, ""));
-    let after = provider.refresh(&before, &https(), NOW, in_ten_seconds()).await.unwrap();
+    let after = provider.refresh(&before, &https(), NOW, in_ten_seconds(), kept).await.unwrap();
     assert!(after.refresh.is_some() && after.claims == before.claims);
 }
 

@@ -36,6 +36,8 @@ pub const LOCALAPPDATA: &str = "LOCALAPPDATA";
 pub const USERNAME: &str = "USERNAME";
 /// Windows: where the system is; without it sockets do not open.
 pub const SYSTEM_ROOT: &str = "SystemRoot";
+/// Where the desktop session's bus is, with its store of secrets; the library that asks it reads the variable itself.
+pub const DBUS_SESSION_BUS_ADDRESS: &str = "DBUS_SESSION_BUS_ADDRESS";
 /// The person's browser: commands, the first that can be started is taken.
 pub const BROWSER: &str = "BROWSER";
 /// X11: there is a display.
@@ -60,6 +62,7 @@ pub(crate) const FOR_THE_AGENT: &[&str] = &[
     CREDMINT_CONFIG,
     CREDMINT_SOCKET,
     XDG_RUNTIME_DIR,
+    DBUS_SESSION_BUS_ADDRESS,
     XDG_CONFIG_HOME,
     XDG_STATE_HOME,
     HOME,

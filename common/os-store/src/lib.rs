@@ -13,3 +13,4 @@ mod whole;
 
 pub use error::StoreError;
 pub use os_store::{Found, OsStore};
+pub use store::Store;

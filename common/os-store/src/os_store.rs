@@ -27,7 +27,13 @@ impl OsStore {
     /// # Errors
     /// [`StoreError::Absent`] when there is none here.
     pub fn open() -> Result<Self, StoreError> {
-        Ok(Self { stores: platform::stores()? })
+        Ok(Self::of(platform::stores()?))
+    }
+
+    /// Makes one of stores of which the first keeps.
+    #[must_use]
+    pub fn of(stores: Vec<Box<dyn Store>>) -> Self {
+        Self { stores }
     }
 
     /// Names the store that keeps, for people.

@@ -23,6 +23,10 @@ pub const ENVIRONMENT: &[EnvironmentName] = &[
     name("CREDMINT_AGENT_PROGRAM", "path of `credmint-agent`, in place of the one beside the helper or in `PATH`"),
     name("XDG_CONFIG_HOME", "directory of `credmint/config.toml` (default `~/.config`)"),
     name("XDG_RUNTIME_DIR", "directory of the agent's socket, in `credmint/`"),
+    name(
+        "DBUS_SESSION_BUS_ADDRESS",
+        "where the Secret Service is, for `remember = \"keyring\"` (default `$XDG_RUNTIME_DIR/bus`)",
+    ),
     name("XDG_STATE_HOME", "directory of the last failures, in `credmint/` (default `~/.local/state`)"),
     name("HOME", "the user's home, for the defaults above and for `~/` in the settings"),
     name("TMPDIR", "directory of the agent's socket where there is no runtime directory (default `/tmp`)"),

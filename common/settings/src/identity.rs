@@ -87,6 +87,8 @@ pub struct OidcIdentity {
     pub redirect_host: RedirectHost,
     /// `token`: which of the tokens proves who is asking.
     pub token: OidcTokenKind,
+    /// `remember`: where the refresh token is kept.
+    pub remember: Remember,
     /// `browser`: argument vector, to which the URL is added; `None`: the platform's opener.
     pub browser: Option<Vec<String>>,
     /// `lifetime`: how long a session lives at most; `None`: until the issuer ends it.
@@ -126,6 +128,16 @@ pub enum OidcTokenKind {
     Id,
     /// The access token: for the resources.
     Access,
+}
+
+/// Says where the refresh token of a sign-in is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Remember {
+    /// In the agent's memory: the sign-in ends with the agent.
+    #[default]
+    Memory,
+    /// In the operating system's store of secrets, too: the next agent goes on with the sign-in.
+    Keyring,
 }
 
 /// Names a program: argument vector, no shell.

@@ -24,7 +24,7 @@ pub use error::SettingsError;
 pub use host::{AgentSettings, Bridge, Deliver, Host, Store};
 pub use identity::{
     ClientAuthentication, ClientCredentials, CommandSource, Identity, OidcIdentity, OidcTokenKind, RedirectHost,
-    VaultOidcIdentity,
+    Remember, VaultOidcIdentity,
 };
 pub use issuer::{
     Issuer, LocalCa, OidcToken, Peer, TokenExchange, VaultAuth, VaultLogin, VaultPki, VaultSecret, VaultToken,

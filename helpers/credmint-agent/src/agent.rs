@@ -20,7 +20,7 @@ use crate::lock::Lock;
 use crate::material::SettingsCache;
 use crate::offline;
 use crate::recipe::EntryKey;
-use crate::sessions::{Session, SessionKey, Sessions};
+use crate::sessions::{Keyring, Session, SessionKey, Sessions};
 use crate::stored::Stored;
 use crate::terraform_login::TerraformLogin;
 
@@ -40,6 +40,8 @@ pub(crate) struct Agent {
     pub(crate) stored: Stored,
     /// Who is signing in by `terraform login`.
     pub(crate) terraform_login: TerraformLogin,
+    /// The operating system's store of secrets, where a sign-in is to be remembered.
+    pub(crate) keyring: Keyring,
     /// The way out.
     pub(crate) https: Https,
     /// Authorities of `local-ca` issuers.
@@ -82,6 +84,7 @@ impl Agent {
             sessions: Sessions::default(),
             stored: Stored::default(),
             terraform_login: TerraformLogin::default(),
+            keyring: Keyring::default(),
             https: Https::new(concat!("credmint/", env!("CARGO_PKG_VERSION"))),
             authorities: Authorities::default(),
             requests: PendingRequests::default(),
@@ -117,14 +120,15 @@ impl Agent {
             && now >= self.stays_until.get().unwrap_or_else(first)
     }
 
-    /// Tells whether an agent of another build may take its place unnoticed: nobody is signed in, nothing is in use, and nobody else is
-    /// being served but as many.
+    /// Tells whether an agent of another build may take its place unnoticed: nobody is signed in whose sign-in would not come back, nothing
+    /// is in use, and nobody else is being served but as many.
     pub(crate) fn can_be_replaced(&self, now: Timestamp, served: usize) -> bool {
         let is_in_use = |entry: &Rc<Entry>| entry.is_in_use(now);
         self.bridge.is_some()
             && Rc::strong_count(&self.busy) == 1 + served
             && self.stored.is_empty()
-            && !self.sessions.all().iter().any(|session| session.kept().is_ok())
+            && !self.sessions.all().iter().any(|session| session.kept().is_ok() && !session.comes_back())
+            && !self.sessions.restoring.is_under_way()
             && !self.entries.has_flights()
             && !self.entries.all().iter().any(is_in_use)
             && self.superseded.borrow().is_empty()

@@ -12,7 +12,7 @@ use credmint_client_identity::ClientIdentity;
 use credmint_identities::SubjectToken;
 use credmint_issuers::{Before, GrantError, World};
 use credmint_local_machine::clock;
-use credmint_settings::{Identity, Issuer};
+use credmint_settings::{Identity, Issuer, Person};
 use credmint_vocabulary::{Deadline, Failure};
 use tokio::sync::watch;
 use tokio::time::timeout_at;
@@ -209,9 +209,11 @@ pub(crate) async fn choose(
     let (mut asked, mut person) = (Vec::new(), None);
     for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
         let session = session_of(name, identity);
-        let found = match session {
-            Some(key) => of_person(agent, recipe, name, key, deadline).await?.map(|(token, own)| (token, Some(own))),
-            None => of_workload(agent, recipe, name, identity, deadline).await?.map(|token| (token, None)),
+        let found = match (session, identity.person()) {
+            (Some(key), Some(person)) => {
+                of_person(agent, recipe, (name, key, person), deadline).await?.map(|(token, own)| (token, Some(own)))
+            }
+            _ => of_workload(agent, recipe, name, identity, deadline).await?.map(|token| (token, None)),
         };
         if let Some((token, sign_in)) = found {
             return Ok(Some(Chosen { name: name.to_owned(), token, sign_in }));
@@ -229,8 +231,7 @@ pub(crate) async fn choose(
 async fn of_person(
     agent: &Rc<Agent>,
     recipe: &Recipe,
-    name: &str,
-    key: SessionKey,
+    (name, key, person): (&str, SessionKey, Person<'_>),
     deadline: Deadline,
 ) -> Result<Option<(SubjectToken, SignIn)>, (Failure, Duration)> {
     let of_host = |failure| failure::of_host(&recipe.hostname, failure);
@@ -238,7 +239,15 @@ async fn of_person(
     // The recipe of a run outlives a session: what another person signs in for is none of its business.
     let session = match agent.sessions.get(key) {
         Some(session) if session.serves(began_with) => session,
-        None if began_with.1 == 0 => return Ok(None),
+        None if began_with.1 == 0 => {
+            let caller = recipe.caller.get().ok_or_else(|| of_host(failure::locked()))?;
+            let restored = sessions::restore(agent, (name, key), person, &caller, deadline).await;
+            match restored.map_err(of_host)? {
+                Some(session) if session.serves(began_with) => session,
+                Some(_) => return Err(of_host(failure::another_sign_in(name))),
+                None => return Ok(None),
+            }
+        }
         None => return Err(of_host(failure::signed_out_meanwhile(name))),
         Some(_) => return Err(of_host(failure::another_sign_in(name))),
     };

@@ -1,4 +1,4 @@
-//! A renewal that lands after its session was signed out of: the new refresh token is nobody's, and is revoked.
+//! A renewal that lands after its session was signed out of: the new refresh token is nobody's, is revoked, and is not remembered.
 //! A session whose renewal is under way comes in; nothing goes out.
 //! Waits in the background, no longer than a renewal may take, and keeps the agent for that long.
 
@@ -19,9 +19,17 @@ pub(crate) fn revoke_when_it_lands(agent: &Rc<Agent>, session: &Rc<Session>) {
         session.rest(Deadline::after(Instant::now(), LATEST)).await;
         let is_new = |kept: &Rc<Kept>| !before.as_ref().is_some_and(|before| Rc::ptr_eq(before, kept));
         if let Some(kept) = session.kept().ok().filter(is_new) {
+            forget(&agent, &session, &kept).await;
             revoke(&agent, &session, &kept).await;
         }
     });
+}
+
+/// A store that was slow may have got it after what it kept was deleted.
+async fn forget(agent: &Agent, session: &Session, kept: &Kept) {
+    if let (Some(remembering), Some(refresh)) = (session.remembering.get(), &kept.tokens.refresh) {
+        remembering.forget_only(&agent.keyring, refresh).await;
+    }
 }
 
 /// What cannot be revoked ends by itself: the person has been told that it may.
@@ -45,5 +53,5 @@ async fn revoke(agent: &Agent, session: &Session, kept: &Kept) {
 }
 
 /// Longer than a renewal may take.
-const LATEST: Duration = Duration::from_secs(10);
+const LATEST: Duration = Duration::from_secs(30);
 const ONE_REVOCATION: Duration = Duration::from_secs(4);

@@ -17,6 +17,7 @@ mod listener;
 mod lock;
 mod login;
 mod logout;
+mod logout_remembered;
 mod loopback;
 mod material;
 mod offline;

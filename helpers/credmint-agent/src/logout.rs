@@ -11,20 +11,23 @@ use credmint_settings::{Route, Settings};
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
 
 use crate::agent::Agent;
+use crate::connection::Stream;
 use crate::entries::Entry;
 use crate::late_renewal;
+use crate::logout_remembered as remembered;
 use crate::recipe::session_of;
+use crate::server::{self, Ended};
 use crate::sessions::{Session, Source};
 
 /// What was ended, and what was not.
 #[derive(Default)]
-struct Account {
-    done: Vec<String>,
-    failed: Vec<String>,
+pub(crate) struct Account {
+    pub(crate) done: Vec<String>,
+    pub(crate) failed: Vec<String>,
 }
 
 impl Account {
-    fn note(&mut self, done: Result<String, String>) {
+    pub(crate) fn note(&mut self, done: Result<String, String>) {
         match done {
             Ok(words) => self.done.push(words),
             Err(words) => self.failed.push(words),
@@ -33,17 +36,23 @@ impl Account {
 }
 
 /// Signs out, of one identity or of all. Settings that cannot be read keep nobody from it.
-pub(crate) async fn logout(agent: &Rc<Agent>, asked: &Logout) -> Result<Reply, Failure> {
+pub(crate) async fn logout(agent: &Rc<Agent>, stream: &mut dyn Stream, asked: &Logout) -> Result<Reply, Ended> {
     let settings = agent.settings.in_files(asked.settings.as_deref(), asked.usual_settings.as_deref());
     let settings = settings.map_err(Failure::from);
     let sessions = match asked.identity.as_deref() {
         None | Some("") => agent.sessions.all(),
-        Some(name) => of_name(agent, settings, name)?,
+        Some(name) => of_name(agent, settings.as_ref(), name)?,
     };
+    let name = asked.identity.as_deref().filter(|name| !name.is_empty());
+    let others = settings.map(|settings| remembered::others(&settings, name, &sessions)).unwrap_or_default();
+    let caller = server::caller_of(stream, remembered::reads(&others)).await?;
     let deadline = Deadline::after(Instant::now(), WHOLE_LOGOUT);
     let mut account = Account::default();
     for session in sessions {
         end(agent, &session, deadline, &mut account).await;
+    }
+    for other in others {
+        remembered::end(agent, &other, &caller, deadline, &mut account).await;
     }
     if account.done.is_empty() && account.failed.is_empty() {
         account.done.push("nobody was signed in".to_owned());
@@ -75,13 +84,13 @@ pub(crate) async fn drop_unclaimed(agent: &Agent, session: &Session) {
 }
 
 /// Finds the session of a name: as the caller's settings have it, or any of that name when they say nothing of it.
-fn of_name(agent: &Agent, settings: Result<Rc<Settings>, Failure>, name: &str) -> Result<Vec<Rc<Session>>, Failure> {
+fn of_name(agent: &Agent, settings: Result<&Rc<Settings>, &Failure>, name: &str) -> Result<Vec<Rc<Session>>, Failure> {
     let named = || agent.sessions.all().into_iter().filter(|session| session.name == name).collect::<Vec<_>>();
-    let identity = settings.as_ref().ok().and_then(|settings| settings.identities.get(name));
+    let identity = settings.ok().and_then(|settings| settings.identities.get(name));
     match (identity.map(|identity| session_of(name, identity)), named()) {
         (Some(Some(key)), others) => Ok(agent.sessions.get(key).map_or(others, |session| vec![session])),
         (_, others) if !others.is_empty() => Ok(others),
-        _ => Err(settings.err().unwrap_or_else(|| unknown(name))),
+        _ => Err(settings.err().cloned().unwrap_or_else(|| unknown(name))),
     }
 }
 
@@ -99,6 +108,7 @@ async fn end(agent: &Rc<Agent>, session: &Rc<Session>, deadline: Deadline, accou
     let revoked = revoked(agent, session, deadline).await;
     let all_went_with_it = matches!(session.source, Source::Vault(_)) && revoked.is_ok();
     account.note(revoked);
+    remembered::forget(agent, session, deadline, account).await;
     if session.is_being_renewed() {
         let name = &session.name;
         account.failed.push(format!(
@@ -172,11 +182,12 @@ async fn end_entry(agent: &Agent, name: &str, entry: &Rc<Entry>, deadline: Deadl
 
 const WHOLE_LOGOUT: Duration = Duration::from_secs(9);
 const FOR_A_RENEWAL: Duration = Duration::from_secs(3);
-const ONE_REVOCATION: Duration = Duration::from_secs(4);
+pub(crate) const ONE_REVOCATION: Duration = Duration::from_secs(4);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sessions::remembering_tests::{self as remembering, Shelf};
     use crate::sessions::subject;
     use crate::sessions::tests::{Script, tokens};
     use credmint_settings::OidcTokenKind;
@@ -211,6 +222,38 @@ mod tests {
             let mut account = Account::default();
             end(&agent, &session, soon(5), &mut account).await;
             assert!(account.failed.is_empty(), "{:?}", account.failed);
+        };
+        LocalSet::new().run_until(test).await;
+    }
+
+    #[tokio::test]
+    async fn a_renewal_that_outlasts_the_sign_out_is_not_remembered_cargo_16955() {
+        let soon = |milliseconds| Deadline::after(Instant::now(), Duration::from_millis(milliseconds));
+        let shelf = Shelf::default();
+        let test = async {
+            let agent = remembering::agent(&shelf);
+            let script = Script::of([Ok(tokens("b", Some(3600), Some("r2"))), Ok(tokens("b", Some(3600), Some("r4")))]);
+            let text = "[identity.me]\nkind = \"oidc\"\nissuer = \"https://id.example\"\nclient_id = \"a\"";
+            let settings = credmint_settings::read(&[("test".into(), text.into())]).expect("valid");
+            let key = session_of("me", &settings.identities["me"]).expect("a person");
+            for (first, again) in [("r1", None), ("r3", Some("r9"))] {
+                let session = remembering::signed_in(&agent, key, &script, (0, first)).await;
+                assert!(subject(&agent, &session, soon(5)).await.is_err(), "it flies on");
+                let (mut account, writes) = (Account::default(), shelf.writes());
+                end(&agent, &session, soon(5), &mut account).await;
+                assert!(shelf.is_empty() && account.done.iter().any(|words| words.contains("is deleted")));
+                if let Some(again) = again {
+                    remembering::signed_in(&agent, key, &script, (3600, again)).await;
+                }
+                while Rc::strong_count(&agent.busy) > 1 {
+                    tokio::task::yield_now().await;
+                }
+                match again {
+                    None => assert!(shelf.is_empty() && shelf.writes() == writes),
+                    Some(again) => assert!(remembering::is_kept(&agent, again).await),
+                }
+            }
+            assert_eq!(script.revoked(), ["r2", "r4"]);
         };
         LocalSet::new().run_until(test).await;
     }

@@ -101,11 +101,11 @@ async fn answer(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Result<
             let read = agent.settings.in_files(settings.as_deref(), usual_settings.as_deref());
             let settings = read.unwrap_or_default();
             let caller = caller_of(stream, all_reads_of(&settings)).await?;
-            Ok(Reply::Status(status::status(agent, &settings, &caller)))
+            Ok(Reply::Status(status::status(agent, &settings, &caller).await))
         }
         Ask::Enrol(asked) => offline::enrol(agent, stream, &asked).await,
         Ask::Login(login) => login::login(agent, stream, &login).await,
-        Ask::Logout(logout) => Ok(logout::logout(agent, &logout).await?),
+        Ask::Logout(logout) => logout::logout(agent, stream, &logout).await,
         Ask::Lock(passphrase) => Ok(lock::lock(agent, passphrase).await?),
         Ask::Unlock(passphrase) => Ok(lock::unlock(agent, passphrase).await?),
         Ask::Stop => {

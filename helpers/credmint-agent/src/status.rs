@@ -14,9 +14,10 @@ use crate::agent::Agent;
 use crate::entries::Entry;
 use crate::offline;
 use crate::recipe::{EntryKey, Recipe, session_of};
+use crate::sessions;
 
 /// Tells one caller how the agent is.
-pub(crate) fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) -> Status {
+pub(crate) async fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) -> Status {
     let recipes: Vec<Recipe> = settings.hosts.keys().filter_map(|host| recipe(agent, settings, host, caller)).collect();
     let keys: Vec<EntryKey> = recipes.iter().map(|recipe| recipe.key).collect();
     let (own, others): (Vec<_>, Vec<_>) =
@@ -33,7 +34,7 @@ pub(crate) fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) ->
         bridge: agent.bridge.as_ref().map(crate::bridge::Bridge::addresses).unwrap_or_default(),
         entries,
         other_entries: others.len(),
-        sessions: sessions(agent, settings),
+        sessions: sessions(agent, settings).await,
         locked: agent.lock.status(),
         requests: offline::waiting(agent, &recipes),
         last_hook: agent.hooks.last(),
@@ -46,9 +47,16 @@ fn build(agent: &Agent) -> String {
 }
 
 /// Lists the sessions of the identities that the caller's settings name.
-fn sessions(agent: &Agent, settings: &Settings) -> Vec<SessionStatus> {
-    let keys = settings.identities.iter().filter_map(|(name, identity)| session_of(name, identity));
-    keys.filter_map(|key| agent.sessions.get(key)).map(|session| session.status()).collect()
+async fn sessions(agent: &Agent, settings: &Settings) -> Vec<SessionStatus> {
+    let mut all = Vec::new();
+    for (name, identity) in &settings.identities {
+        let (Some(key), Some(person)) = (session_of(name, identity), identity.person()) else { continue };
+        all.extend(match agent.sessions.get(key) {
+            Some(session) => Some(session.status()),
+            None => sessions::kept(agent, name, key, person).await,
+        });
+    }
+    all
 }
 
 fn recipe(agent: &Agent, settings: &Rc<Settings>, host: &Hostname, caller: &Caller) -> Option<Recipe> {

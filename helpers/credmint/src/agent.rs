@@ -82,9 +82,14 @@ pub(crate) fn sign_in(
     answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
 }
 
-/// Lets somebody sign out; `None` when no agent runs. Issuers are asked on the way, so this takes longer.
-pub(crate) fn sign_out(logout: Logout) -> Result<Option<Answer>, Failure> {
+/// Lets somebody sign out; `None` when no agent runs, unless something is remembered: then one is started to end that.
+/// Issuers are asked on the way, so this takes longer.
+pub(crate) fn sign_out(logout: Logout, remembered: bool) -> Result<Option<Answer>, Failure> {
     let deadline = Deadline::after(Instant::now(), PATIENCE * 3);
+    if remembered {
+        let answer = ask_agent(Ask::Logout(logout), None, deadline).map_err(|error| error.failure("the sign-out"))?;
+        return answered(Some(answer));
+    }
     answered(ask_running(Ask::Logout(logout), deadline).map_err(|error| error.failure("the sign-out"))?)
 }
 

@@ -49,6 +49,13 @@ const CENSUS: &[(&str, usize, &str)] = &[
     ),
     ("common/issuers/src/vault/transport.rs", 1, "the client token into the header, marked sensitive"),
     ("common/issuers/src/vault_secret.rs", 1, "the field that was read is checked to be a token"),
+    ("common/os-store/src/manifest.rs", 1, "the manifest of a kept value is read, and the value may stand in it"),
+    (
+        "common/os-store/src/os_store.rs",
+        1,
+        "the operating system's store takes the value that a person asked it to keep",
+    ),
+    ("common/os-store/src/whole.rs", 1, "the chunks of a kept value are put together"),
     ("common/protocols/src/terraform.rs", 1, "the token is checked before it is printed for Terraform"),
     (
         "helpers/credmint-agent/src/bridge/forward.rs",
@@ -62,6 +69,11 @@ const CENSUS: &[(&str, usize, &str)] = &[
         "the word into the address that it is, the cookie into its header",
     ),
     ("helpers/credmint-agent/src/lock/passphrase.rs", 1, "Argon2 takes the passphrase"),
+    (
+        "helpers/credmint-agent/src/sessions/remembering.rs",
+        2,
+        "what the store kept is read; digests tell one refresh token from another",
+    ),
     ("helpers/credmint-agent/src/recipe.rs", 2, "what the caller supplied is digested into the entry's key"),
     (
         "helpers/credmint-agent/src/terraform_login/codes.rs",

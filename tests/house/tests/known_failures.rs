@@ -49,18 +49,7 @@ const CASES: &[(&str, &[&str])] = &[
 ];
 
 /// Cases that no test covers yet. Whoever covers one takes it out.
-const TO_COME: &[&str] = &[
-    "2560 bytes on Windows",
-    "a store that refuses loses the login",
-    "a locked keyring hangs",
-    "a prompt for each refresh",
-    "a login that was not kept",
-    "an old value from the other store",
-    "a logout that did nothing",
-    "one prompt a read",
-    "a damaged entry blocks the login",
-    "no keyring",
-];
+const TO_COME: &[&str] = &[];
 
 #[test]
 fn every_case_is_the_name_of_a_test_or_still_to_come() {

@@ -46,6 +46,7 @@ pub mod proxy;
 pub mod random;
 pub mod registry;
 pub mod run;
+pub mod secret_service;
 pub mod terraform;
 
 pub use browser::Browser;
@@ -59,4 +60,5 @@ pub use openid_provider::OpenIdProvider;
 pub use proxy::Proxy;
 pub use registry::{Gate, Links, Registry};
 pub use run::{Output, Run};
+pub use secret_service::SecretService;
 pub use terraform::Terraform;

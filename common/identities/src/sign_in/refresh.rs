@@ -3,9 +3,9 @@
 //! `invalid_grant` is the end of the session; everything else is for later.
 
 use credmint_https::Https;
-use credmint_vocabulary::{Deadline, FailureKind, Timestamp};
+use credmint_vocabulary::{Deadline, FailureKind, Secret, Timestamp};
 use openidconnect::core::CoreTokenResponse;
-use openidconnect::{HttpRequest, RefreshToken};
+use openidconnect::{HttpRequest, OAuth2TokenResponse, RefreshToken};
 
 use crate::claims::Claims;
 use crate::oauth_refusal::OauthRefusal;
@@ -17,24 +17,27 @@ use crate::token_endpoint::TokenEndpointError;
 use crate::way::{Way, assertion, told};
 
 impl Provider {
-    /// Refreshes. What the answer does not have is taken over from `tokens`: the refresh token, and the ID token.
+    /// Refreshes. What the answer does not have is taken over from `tokens`: the refresh token, and the ID token. The refresh
+    /// token is given to `keep` before anything else is done with the answer: the one before may be used up.
     ///
     /// # Errors
     /// [`RefreshError::Over`] when only a new sign-in helps, [`RefreshError::NotNow`] for the rest.
+    #[expect(clippy::too_many_arguments, reason = "the tokens and who keeps them, and what every call has")]
     pub async fn refresh(
         &self,
         tokens: &Tokens,
         https: &Https,
         now: Timestamp,
         deadline: Deadline,
+        keep: impl AsyncFnOnce(&Secret<String>),
     ) -> Result<Tokens, RefreshError> {
         let way = self.way(https, now, deadline);
-        let Some(refresh) = &tokens.refresh else {
+        let Some(before) = &tokens.refresh else {
             return Err(RefreshError::Over(format!("{} gave no refresh token", self.who())));
         };
         let proof = self.proof(&way).await?;
         let client = self.client(&proof);
-        let refresh = RefreshToken::new(refresh.expose().clone());
+        let refresh = RefreshToken::new(before.expose().clone());
         let mut request = client.exchange_refresh_token(&refresh).map_err(|_| self.no_token_endpoint())?;
         for (name, value) in assertion(&proof).chain(self.resources()) {
             request = request.add_extra_param(name, value);
@@ -43,6 +46,10 @@ impl Provider {
         let send = |request: HttpRequest| way.send(&who, request);
         let answer = request.request_async(&send).await.map_err(|error| told(error, who.clone(), NO_TOKENS));
         let answer = answer.map_err(over_or_not_now)?;
+        match answer.refresh_token() {
+            Some(new) => keep(&Secret::from(new.secret().as_str())).await,
+            None => keep(before).await,
+        }
         let check = self.check(&answer, None, &proof, &way).await;
         self.renewed(&answer, tokens, check, &way)
     }

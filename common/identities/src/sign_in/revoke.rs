@@ -39,6 +39,23 @@ impl Provider {
         }
     }
 
+    /// Revokes a refresh token of which no access token is known.
+    ///
+    /// # Errors
+    /// As [`Self::revoke`].
+    pub async fn revoke_refresh(
+        &self,
+        refresh: &Secret<String>,
+        https: &Https,
+        now: Timestamp,
+        deadline: Deadline,
+    ) -> Result<(), SignInError> {
+        if self.metadata.additional_metadata().revocation_endpoint.is_none() {
+            return Err(SignInError::CannotRevoke { who: self.who() });
+        }
+        self.revoke_one(refresh, "refresh_token", &self.way(https, now, deadline)).await
+    }
+
     async fn revoke_one(&self, token: &Secret<String>, hint: &str, way: &Way<'_>) -> Result<(), SignInError> {
         let form = [("token", token.expose().as_str()), ("token_type_hint", hint)];
         let address = self.metadata.additional_metadata().revocation_endpoint.as_ref();

@@ -45,6 +45,32 @@ pub struct VaultTraits {
 }
 
 impl Tokens {
+    /// Makes the tokens of a sign-in of which a refresh token is left, and nothing that serves.
+    #[must_use]
+    pub fn of_refresh(refresh: Secret<String>, who: String) -> Self {
+        Self {
+            access: Secret::from(""),
+            access_expires: None,
+            id: None,
+            claims: None,
+            refresh: Some(refresh),
+            scope: Vec::new(),
+            who,
+            vault: None,
+        }
+    }
+
+    /// Gives the same tokens with another refresh token, for one more try; the access token is not among them.
+    #[must_use]
+    pub fn with_refresh(&self, refresh: Secret<String>) -> Self {
+        Self {
+            id: self.id.as_ref().map(Secret::copied),
+            claims: self.claims.clone(),
+            scope: self.scope.clone(),
+            ..Self::of_refresh(refresh, self.who.clone())
+        }
+    }
+
     /// Gives the token that proves who is asking.
     ///
     /// # Errors

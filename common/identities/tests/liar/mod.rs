@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use credmint_https::Https;
 use credmint_identities::{Callback, Caller, Provider, SignInError};
-use credmint_settings::{ClientAuthentication, OidcIdentity, OidcTokenKind, Peer, RedirectHost, Source};
+use credmint_settings::{ClientAuthentication, OidcIdentity, OidcTokenKind, Peer, RedirectHost, Remember, Source};
 use credmint_vocabulary::{Deadline, Timestamp};
 use url::{Url, form_urlencoded};
 
@@ -39,6 +39,7 @@ pub(crate) fn settings(issuer: &str) -> OidcIdentity {
         resources: vec!["https://api.example".into()],
         authorization_parameters: [("login_hint".to_owned(), "alice".to_owned())].into(),
         redirect_ports: Vec::new(),
+        remember: Remember::Memory,
         redirect_host: RedirectHost::Address,
         redirect_path: "/callback".into(),
         token: OidcTokenKind::Id,

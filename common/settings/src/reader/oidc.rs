@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::error::SettingsError;
-use crate::identity::{Identity, OidcIdentity, OidcTokenKind, RedirectHost};
+use crate::identity::{Identity, OidcIdentity, OidcTokenKind, RedirectHost, Remember};
 use crate::reader::client::{authentication, peer};
 use crate::reader::fields::{Fields, is_secret_word};
 use crate::reader::item::Item;
@@ -21,6 +21,7 @@ pub(crate) const SIGN_IN: &[Key] = &[
     may("resource"),
     may("authorization_parameters"),
     may("token"),
+    may("remember"),
     may("redirect_ports"),
     may("redirect_host"),
     may("redirect_path"),
@@ -41,6 +42,7 @@ pub(crate) fn person(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
         redirect_path: fields.optional("redirect_path", Item::redirect_path)?.unwrap_or_else(|| "/callback".to_owned()),
         redirect_host: fields.word("redirect_host", HOSTS)?.unwrap_or_default(),
         token: fields.word("token", TOKENS)?.unwrap_or_default(),
+        remember: fields.word("remember", PLACES)?.unwrap_or_default(),
         browser: fields.optional("browser", Item::argv)?,
         lifetime: fields.optional("lifetime", Item::duration)?,
         sign_in_timeout: fields.optional("sign_in_timeout", Item::duration)?.unwrap_or(SIGN_IN_TIMEOUT),
@@ -62,6 +64,8 @@ pub(crate) const HOSTS: &[(&str, RedirectHost)] =
     &[("127.0.0.1", RedirectHost::Address), ("localhost", RedirectHost::Localhost)];
 
 const TOKENS: &[(&str, OidcTokenKind)] = &[("id", OidcTokenKind::Id), ("access", OidcTokenKind::Access)];
+
+const PLACES: &[(&str, Remember)] = &[("memory", Remember::Memory), ("keyring", Remember::Keyring)];
 
 pub(crate) const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(180);
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use credmint_agent_protocol::{Pasted, Reply, Visit};
-use credmint_identities::{Callback, Tokens};
+use credmint_identities::Callback;
 use credmint_vocabulary::{Failure, FailureKind};
 use tokio::sync::oneshot;
 use url::Url;
@@ -37,15 +37,13 @@ pub(super) async fn sign_in(
     let opened = opened(attempt, redirect.as_ref(), begun.url(), flow)?;
     send(stream, &Reply::Visit(visit(attempt, &at, opened, flow))).await?;
     let (callback, page) = callback(attempt, stream, &mut redirect, &begun).await?;
-    let redeemed = while_there(stream, until, attempt.redeem(&at, begun, callback)).await?;
-    let kept = redeemed.and_then(|tokens| keep(attempt, at, tokens));
+    let kept = match while_there(stream, until, attempt.redeem(&at, begun, callback)).await? {
+        Ok(tokens) => attempt.keep(at, tokens).await,
+        Err(failure) => Err(failure),
+    };
     // A browser that does not wait any more misses nothing that the terminal does not say.
     page.map(|page| page.send(last_page(attempt, &kept)));
     Ok(kept?)
-}
-
-fn keep(attempt: &Attempt<'_>, at: Source, tokens: Tokens) -> Result<Rc<Session>, Failure> {
-    attempt.keep(at, tokens)
 }
 
 /// Listens where the issuer is told to send the browser. Who pastes can do without, when every port is taken.

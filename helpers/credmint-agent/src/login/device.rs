@@ -38,7 +38,7 @@ pub(super) async fn wait(
     };
     send(stream, &Reply::Approve(approve(&at, &device, ends))).await?;
     let tokens = approved(attempt, stream, &at, (&device, ends)).await?;
-    Ok(attempt.keep(at, tokens)?)
+    Ok(attempt.keep(at, tokens).await?)
 }
 
 fn approve(at: &Source, device: &Elsewhere, ends: Deadline) -> Approve {

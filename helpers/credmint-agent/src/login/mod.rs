@@ -24,7 +24,7 @@ use tokio::time::sleep_until;
 use crate::agent::Agent;
 use crate::connection::Stream;
 use crate::server::{self, Ended};
-use crate::sessions::{Session, SessionKey, Source};
+use crate::sessions::{self, Remembering, Session, SessionKey, Source};
 use crate::terraform_login::Run;
 pub(crate) use browser::signed_in_page;
 pub(crate) use listener::is_prefetch;
@@ -98,8 +98,8 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// Keeps what it came to.
-    fn keep(&self, at: Source, tokens: Tokens) -> Result<Rc<Session>, Failure> {
+    /// Keeps what it came to: beyond this agent, too, where the settings want that, and before anybody uses it.
+    async fn keep(&self, at: Source, tokens: Tokens) -> Result<Rc<Session>, Failure> {
         let kind = match self.person {
             Person::Oidc(person) => person.token,
             Person::VaultOidc(_) => OidcTokenKind::Access,
@@ -109,9 +109,14 @@ impl Attempt<'_> {
         let session = Session::new(self.name, sign_in, kind, at, tokens);
         session.after_renewal.replace(self.after_renewal.cloned());
         self.lifetime.into_iter().for_each(|life| session.live_for(life));
+        if let Some(remembering) = sessions::item(self.name, self.person).map(Remembering::new) {
+            // Whoever wants an end to it does not want it to begin again.
+            self.lifetime.iter().for_each(|_| remembering.close());
+            let _ = session.remembering.set(remembering);
+        }
         match self.run {
             Some(run) => run.hold(&session),
-            None => self.agent.signed_in(&session),
+            None => sessions::sign_in(self.agent, &session).await,
         }
         Ok(session)
     }

@@ -1,9 +1,12 @@
 //! Who is signed in: one session an identity, its tokens swapped as one object, its renewal one flight.
 //! Tokens of a sign-in come in, subject tokens go out; what the issuer has ended stays known as over until the next sign-in.
-//! Begins no sign-in, and holds everything in memory alone.
+//! Begins no sign-in. What is to outlive the agent goes to the operating system's store, and nowhere else.
 
+mod keyring;
 mod lifetime;
+mod remembering;
 mod renewing;
+mod restoring;
 mod sealed;
 mod session;
 mod source;
@@ -13,12 +16,15 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use credmint_settings::{OidcIdentity, Person, RedirectHost, VaultOidcIdentity};
+use credmint_settings::{OidcIdentity, Person, RedirectHost, Remember, VaultOidcIdentity};
 use tokio::sync::watch;
 
 use crate::recipe::digest_of;
+pub(crate) use keyring::Keyring;
 pub(crate) use lifetime::end_those_over;
+pub(crate) use remembering::{Remembering, Stored, forget, item, token_digest, why};
 pub(crate) use renewing::{look_after, next_of_those_that_end, subject};
+pub(crate) use restoring::{Restoring, kept, restore, sign_in};
 pub(crate) use session::{Kept, Session};
 pub(crate) use source::Source;
 
@@ -33,9 +39,10 @@ impl SessionKey {
         let (redirect_host, sign_in_timeout) = (RedirectHost::default(), Duration::ZERO);
         Self(match person {
             Person::Oidc(own) => {
-                let redirect_path = String::new();
+                let (redirect_path, remember) = (String::new(), Remember::default());
                 let seen = OidcIdentity {
                     redirect_path,
+                    remember,
                     browser,
                     redirect_ports,
                     redirect_host,
@@ -75,6 +82,8 @@ pub(crate) type SignIn = (SessionKey, u64);
 pub(crate) struct Sessions {
     known: RefCell<HashMap<SessionKey, Rc<Session>>>,
     signing_in: RefCell<HashMap<SessionKey, watch::Receiver<()>>>,
+    /// What is being taken up of the operating system's store.
+    pub(crate) restoring: Restoring,
     last: Cell<u64>,
 }
 
@@ -99,6 +108,7 @@ impl Sessions {
 
     /// Keeps a session, and gives back the one that it replaces.
     pub(crate) fn put(&self, session: &Rc<Session>) -> Option<Rc<Session>> {
+        self.restoring.no_more(session.sign_in.0);
         self.known.borrow_mut().insert(session.sign_in.0, Rc::clone(session))
     }
 
@@ -146,5 +156,7 @@ impl Drop for Lead<'_> {
     }
 }
 
+#[cfg(test)]
+pub(crate) use remembering::tests as remembering_tests;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -5,13 +5,15 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use credmint_identities::SubjectToken;
+use credmint_identities::{SubjectToken, Tokens};
 use credmint_local_machine::clock;
 use credmint_vocabulary::{Deadline, Failure, Timestamp};
 use tokio::sync::watch;
 use tokio::time::timeout_at;
 
+use super::remembering::Remembering;
 use super::session::{Session, WHOLE_FLIGHT};
+use super::source::{NotRenewed, Source};
 use crate::agent::Agent;
 use crate::{failure, hook};
 
@@ -56,7 +58,10 @@ async fn renew(agent: &Rc<Agent>, session: &Rc<Session>, deadline: Deadline) -> 
 async fn fly(agent: Rc<Agent>, session: Rc<Session>, sender: watch::Sender<Option<Result<(), Failure>>>) {
     session.tried.set(Some(Instant::now()));
     let outcome = match session.kept() {
-        Ok(kept) => session.land(session.source.refresh(&kept.tokens, &agent).await),
+        Ok(kept) => {
+            let remembering = session.remembering.get();
+            session.land(renewed(&session.source, &kept.tokens, remembering, &agent).await)
+        }
         Err(error) => Err(failure::of_session(&error)),
     };
     session.drop_what_ended_with_it(&agent);
@@ -68,6 +73,27 @@ async fn fly(agent: Rc<Agent>, session: Rc<Session>, sender: watch::Sender<Optio
     session.flight.replace(None);
     sender.send_replace(Some(outcome));
     agent.changed.notify_one();
+}
+
+/// Asks the issuer. Before it believes that a session is over it looks whether another process has renewed it meanwhile, and
+/// tries once more with what that one left; what is over is not kept for the next agent. coder/coder#17069.
+pub(super) async fn renewed(
+    source: &Source,
+    tokens: &Tokens,
+    remembering: Option<&Remembering>,
+    agent: &Agent,
+) -> Result<Tokens, NotRenewed> {
+    let first = source.refresh(tokens, remembering, agent).await;
+    let (Err(NotRenewed::Over(_)), Some(remembering)) = (&first, remembering) else { return first };
+    let newer = remembering.newer(&agent.keyring, tokens.refresh.as_ref()).await;
+    let second = match newer {
+        Some(refresh) => source.refresh(&tokens.with_refresh(refresh), Some(remembering), agent).await,
+        None => first,
+    };
+    if let Err(NotRenewed::Over(_)) = second {
+        remembering.forget(&agent.keyring).await;
+    }
+    second
 }
 
 /// Renews what is due and in use while nobody asks, and notes what has ended.

@@ -2,7 +2,7 @@
 //! Tokens of the issuer come in, a subject token or why there is none goes out.
 //! Swaps tokens as one object; asks nobody but the issuer that gave them.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use tokio::time::timeout_at;
 
 use super::SignIn;
 use super::lifetime::Lifetime;
+use super::remembering::Remembering;
 use super::sealed::SealedTokens;
 use super::source::{NotRenewed, Source};
 use crate::agent::Agent;
@@ -38,6 +39,8 @@ pub(crate) struct Session {
     first: Cell<u64>,
     since: Timestamp,
     pub(super) kind: OidcTokenKind,
+    /// What becomes of its refresh token beyond this agent; empty: nothing.
+    pub(crate) remembering: OnceCell<Remembering>,
     pub(super) state: RefCell<State>,
     pub(super) used: Cell<Timestamp>,
     pub(super) tried: Cell<Option<Instant>>,
@@ -128,6 +131,7 @@ impl Session {
             source,
             since: clock::now(),
             kind,
+            remembering: OnceCell::new(),
             state: State::Live(Kept::new(tokens, kind)).into(),
             used: clock::now().into(),
             tried: Cell::default(),
@@ -279,6 +283,11 @@ impl Session {
         self.flight.borrow().is_some()
     }
 
+    /// Tells whether the next agent goes on with it by itself, with nothing lost.
+    pub(crate) fn comes_back(&self) -> bool {
+        self.remembering.get().is_some_and(Remembering::is_kept) && !self.is_being_renewed()
+    }
+
     /// Describes it without what it holds.
     pub(crate) fn status(&self) -> SessionStatus {
         if let State::Sealed(sealed) = &*self.state.borrow() {
@@ -287,6 +296,8 @@ impl Session {
         self.end_if_it_cannot_go_on(clock::now());
         let kept = self.kept();
         let renews = kept.as_ref().ok().filter(|kept| kept.tokens.can_be_renewed()).map(|kept| kept.due().to_string());
+        let remembering = self.remembering.get();
+        let (remembered, not_remembered) = remembering.map(Remembering::words).unwrap_or_default();
         let how_it_ends = match &*self.state.borrow() {
             State::Over(why) => format!("over: {why}"),
             State::Live(_) | State::Sealed(_) if self.finished.get() => format!("over: {LIFETIME}"),
@@ -294,6 +305,7 @@ impl Session {
                 Some(end) if renews.is_some() => {
                     format!("at {end}, as chosen: revoked then; renewed until then while it is used")
                 }
+                _ if renews.is_some() && remembered.is_some() => REMEMBERED.to_owned(),
                 _ => kept.how_it_ends(),
             },
             State::Sealed(sealed) => sealed.status.how_it_ends.clone(),
@@ -302,11 +314,13 @@ impl Session {
             identity: self.name.clone(),
             issuer: self.source.issuer().to_owned(),
             subject: self.who.clone(),
-            since: self.since.to_string(),
+            since: remembering.map_or(self.since, |remembering| remembering.since).to_string(),
             until: kept.as_ref().ok().and_then(|kept| kept.ends()).map(|end| end.to_string()),
             renews,
             how_it_ends,
             not_granted: kept.as_ref().map(|kept| self.source.not_granted(&kept.tokens)).unwrap_or_default(),
+            remembered,
+            not_remembered,
             over: kept.is_err(),
         }
     }
@@ -324,6 +338,7 @@ const VAULT_RENEWED: &str = "renewed while it is used, until its maximum life, o
 const TOKEN_ENDED: &str = "its token has ended, and the issuer gave none to renew it with";
 const VAULT_TOKEN_ENDED: &str = "its token has ended, and could not be renewed any more";
 const RENEWED: &str = "renewed while it is used, until the issuer refuses or the agent ends";
+const REMEMBERED: &str = "renewed while it is used, until the issuer refuses or you sign out";
 /// A session that nobody has used for this long is not renewed any more, and does not keep the agent: a working day.
 const IN_USE: Duration = Duration::from_secs(12 * 60 * 60);
 const LEAST_REMAINING: Duration = Duration::from_secs(60);

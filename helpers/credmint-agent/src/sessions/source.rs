@@ -7,8 +7,9 @@ use std::time::Instant;
 use credmint_identities::{Provider, RefreshError, Tokens};
 use credmint_issuers::{VaultCall, VaultRenewal, VaultSignIn};
 use credmint_local_machine::clock;
-use credmint_vocabulary::{Deadline, Failure};
+use credmint_vocabulary::{Deadline, Failure, Secret};
 
+use super::remembering::Remembering;
 use super::session::WHOLE_FLIGHT;
 use crate::agent::Agent;
 use crate::failure;
@@ -51,13 +52,30 @@ impl From<VaultRenewal> for NotRenewed {
 }
 
 impl Source {
-    pub(super) async fn refresh(&self, tokens: &Tokens, agent: &Agent) -> Result<Tokens, NotRenewed> {
+    /// Asks for new tokens. A new refresh token is kept wherever it is to be kept before anything else is done with the answer.
+    pub(super) async fn refresh(
+        &self,
+        tokens: &Tokens,
+        remembering: Option<&Remembering>,
+        agent: &Agent,
+    ) -> Result<Tokens, NotRenewed> {
         let (https, deadline) = (&agent.https, Deadline::after(Instant::now(), WHOLE_FLIGHT));
+        let keep = async |refresh: &Secret<String>| {
+            if let Some(remembering) = remembering {
+                remembering.keep(&agent.keyring, Some(refresh)).await;
+            }
+        };
         match self {
-            Self::Provider(provider) => Ok(provider.refresh(tokens, https, clock::now(), deadline).await?),
+            Self::Provider(provider) => Ok(provider.refresh(tokens, https, clock::now(), deadline, keep).await?),
             Self::Vault(vault) => Ok(vault.renew(tokens, VaultCall { https, now: clock::now(), deadline }).await?),
             #[cfg(test)]
-            Self::Scripted(script) => Ok(script.next(tokens).await?),
+            Self::Scripted(script) => {
+                let tokens = script.next(tokens).await?;
+                if let Some(refresh) = &tokens.refresh {
+                    keep(refresh).await;
+                }
+                Ok(tokens)
+            }
         }
     }
 

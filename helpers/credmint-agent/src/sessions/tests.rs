@@ -51,7 +51,7 @@ impl Script {
         self.0.revoked.borrow().clone()
     }
 
-    fn asked_with(&self) -> Vec<String> {
+    pub(crate) fn asked_with(&self) -> Vec<String> {
         self.0.asked_with.borrow().clone()
     }
 }

@@ -16,7 +16,7 @@ use crate::agent::Agent;
 use crate::connection::Stream;
 use crate::recipe::session_of;
 use crate::server::{Ended, place, stored_key};
-use crate::sessions::SessionKey;
+use crate::sessions::{self, SessionKey};
 
 /// Keeps what the host's settings allow, or says why not: nothing is dropped in silence.
 pub(crate) async fn store(
@@ -30,7 +30,7 @@ pub(crate) async fn store(
     let token = token_of(&hostname, object)?;
     match route.host.store {
         Store::Refuse => return Err(refused(&hostname, &route).into()),
-        _ if is_marker(&token) => claim(agent, &hostname, &route, &token)?,
+        _ if is_marker(&token) => claim(agent, &hostname, &route, &token).await?,
         Store::Memory => {
             can_be_kept(agent, &hostname, settings.agent.once)?;
             let key = stored_key(stream, &hostname, &settings).await?;
@@ -42,7 +42,12 @@ pub(crate) async fn store(
 }
 
 /// Keeps the sign-in that a marker stands for.
-fn claim(agent: &Rc<Agent>, hostname: &Hostname, route: &Route<'_>, marker: &Secret<String>) -> Result<(), Failure> {
+async fn claim(
+    agent: &Rc<Agent>,
+    hostname: &Hostname,
+    route: &Route<'_>,
+    marker: &Secret<String>,
+) -> Result<(), Failure> {
     let people: Vec<SessionKey> =
         route.identities().filter_map(|(name, identity)| session_of(name, identity)).collect();
     let ended = || {
@@ -54,7 +59,7 @@ fn claim(agent: &Rc<Agent>, hostname: &Hostname, route: &Route<'_>, marker: &Sec
     let claimed = run.pending.take().filter(|session| people.contains(&session.sign_in.0));
     match (outcome, claimed) {
         (Outcome::Fresh, Some(session)) => {
-            agent.signed_in(&session);
+            sessions::sign_in(agent, &session).await;
             run.kept.set(Some(session.sign_in));
             run.claimed.notify_one();
             Ok(())

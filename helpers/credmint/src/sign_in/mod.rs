@@ -60,6 +60,7 @@ pub(crate) fn login(arguments: &LoginArguments) -> Result<(), Failure> {
 }
 
 fn show(session: &SessionStatus, as_json: bool) {
+    out::aside(&session::warning(session).unwrap_or_default());
     if as_json {
         out::json(&json!(session));
     } else {
@@ -74,7 +75,8 @@ pub(crate) fn logout(arguments: &LogoutArguments) -> Result<(), Failure> {
         (Some(name), _) => Some(name.clone()),
         (None, _) => Some(People::read()?.find(None, "logout")?.0.to_owned()),
     };
-    match agent::sign_out(Logout { identity, ..Logout::default() })? {
+    let remembered = People::read().is_ok_and(|people| people.is_remembered(identity.as_deref()));
+    match agent::sign_out(Logout { identity, ..Logout::default() }, remembered)? {
         None => out::text("nobody is signed in: no agent is running"),
         Some(Answer::LoggedOut { done, failed }) => return signed_out(&done, &failed),
         Some(other) => return Err(agent::unexpected(&other)),

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use credmint_local_machine::SettingsFiles;
-use credmint_settings::{Identity, Person, read};
+use credmint_settings::{Identity, Person, Remember, read};
 use credmint_vocabulary::{Failure, FailureKind};
 
 use crate::setup::settings_failure;
@@ -55,6 +55,13 @@ impl People {
         };
         let person = found.and_then(|(name, identity)| Some((name.as_str(), identity.person()?)));
         person.ok_or_else(|| Failure::new(FailureKind::Usage, what()).hint(hint()))
+    }
+
+    /// Tells whether the settings want the sign-in of one of them, or of anybody, to outlive the agent.
+    pub(crate) fn is_remembered(&self, name: Option<&str>) -> bool {
+        let meant = |own: &str| name.is_none_or(|name| name == own);
+        let wants = |identity: &Identity| matches!(identity.person(), Some(Person::Oidc(person)) if person.remember == Remember::Keyring);
+        self.list.iter().any(|(own, identity)| meant(own) && wants(identity))
     }
 
     /// Lists the names.

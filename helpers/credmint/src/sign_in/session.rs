@@ -15,6 +15,13 @@ pub(crate) fn signed_in(session: &SessionStatus, now: Timestamp, style: Style) -
     lines
 }
 
+/// Says what a person has to know who wants the sign-in to outlive the agent, when it does not.
+pub(crate) fn warning(session: &SessionStatus) -> Option<String> {
+    let why = shown(session.not_remembered.as_ref()?);
+    let again = format!("then credmint login {} again to have it remembered", shown(&session.identity));
+    Some(format!("warning: this sign-in is not remembered and ends with the agent: {why}; {again}\n"))
+}
+
 /// Says how a session is, for `credmint status`.
 pub(crate) fn status(session: &SessionStatus, now: Timestamp, style: Style) -> Vec<String> {
     let heading = style.paint(Tone::Heading, &format!("{} (signed in)", shown(&session.identity)));
@@ -38,7 +45,15 @@ fn details(session: &SessionStatus, now: Timestamp) -> Vec<String> {
     let token = session.until.as_ref().map(|until| format!("  token      until {}{renewed}", at(until)));
     let ends = Some(shown(&session.how_it_ends)).filter(|words| !words.is_empty());
     let scopes = not_granted(&session.not_granted).map(|words| format!("  scopes     {words}"));
-    token.into_iter().chain(ends.map(|words| format!("  ends       {words}"))).chain(scopes).collect()
+    let kept = session.remembered.as_ref().map(|place| format!("  remembered in {}", shown(place)));
+    let not_kept = session.not_remembered.as_ref().map(|why| format!("  not kept   {}", shown(why)));
+    token
+        .into_iter()
+        .chain(ends.map(|words| format!("  ends       {words}")))
+        .chain(scopes)
+        .chain(kept)
+        .chain(not_kept)
+        .collect()
 }
 
 /// Says which scopes the issuer did not grant, and what that means.
@@ -95,6 +110,7 @@ pub(crate) mod tests {
             how_it_ends: "renewed while the agent runs, until the issuer refuses".into(),
             not_granted: Vec::new(),
             over: false,
+            ..SessionStatus::default()
         }
     }
 

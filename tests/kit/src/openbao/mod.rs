@@ -76,6 +76,11 @@ impl OpenBao {
         self.peer.pid()
     }
 
+    /// Gives the port that it listens on.
+    pub fn port(&self) -> u16 {
+        self.client.address().rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port")
+    }
+
     /// Gives the file with the authority of its https certificate; only after [`OpenBao::start_tls`].
     pub fn ca_file(&self) -> PathBuf {
         self.client.ca().expect("a server started with TLS").to_owned()

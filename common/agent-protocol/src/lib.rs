@@ -9,6 +9,7 @@ mod explanation;
 mod frame;
 mod lock;
 mod message;
+mod services;
 mod sign_in;
 mod wire_secret;
 
@@ -21,5 +22,6 @@ pub use lock::{LockStatus, Passphrase};
 pub use message::{
     Answer, Ask, BUILD, Credential, EntryStatus, FailureOnWire, Got, Need, Reply, Request, Status, Supply, VERSION,
 };
+pub use services::ServicesOffered;
 pub use sign_in::{Approve, Login, Logout, Pasted, SessionStatus, Visit};
 pub use wire_secret::WireSecret;

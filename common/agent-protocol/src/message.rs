@@ -11,6 +11,7 @@ use crate::certificate::{CertificateReport, CertificateWanted};
 use crate::enrol::{Enrol, RequestStatus};
 use crate::explanation::Explanation;
 use crate::lock::{LockStatus, Passphrase};
+use crate::services::ServicesOffered;
 use crate::sign_in::{Approve, Login, Logout, SessionStatus, Visit};
 use crate::wire_secret::WireSecret;
 
@@ -55,6 +56,8 @@ pub enum Ask {
     Certificate(CertificateWanted),
     /// The bridge listens for a host, for what comes without a request of a helper before it: `terraform login`.
     Listen(Got),
+    /// The services that the discovery document of a host offers, read with the host's credential.
+    Services(Got),
     /// The certification request of a host whose certificates people sign, or what they signed.
     Enrol(Enrol),
     /// How the agent is, and the entries of the caller: those whose identity it can name.
@@ -90,6 +93,7 @@ impl Ask {
             | Self::Forget(got)
             | Self::Explain(got)
             | Self::Anchor(got)
+            | Self::Services(got)
             | Self::Listen(got) => {
                 got.deadline_ms = remaining_ms;
                 BUILD.clone_into(&mut got.build);
@@ -166,6 +170,8 @@ pub enum Reply {
     Certificate(CertificateReport),
     /// A certification request, for people to sign.
     Request(RequestStatus),
+    /// The services of a host.
+    Services(ServicesOffered),
     /// What people signed is kept.
     Enrolled(EntryStatus),
     /// Sign-in: where the person goes.

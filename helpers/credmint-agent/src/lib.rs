@@ -27,6 +27,7 @@ mod renewal;
 mod run;
 mod self_check;
 mod server;
+mod services;
 mod sessions;
 mod status;
 mod stored;

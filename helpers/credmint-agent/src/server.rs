@@ -17,7 +17,8 @@ use crate::connection::{ConnectionError, Stream, receive_soon, send};
 use crate::recipe::{EntryKey, Recipe};
 use crate::sessions::Sessions;
 use crate::{
-    answers, certificate, explain, failure, get, lock, login, logout, offline, sessions, status, terraform_login,
+    answers, certificate, explain, failure, get, lock, login, logout, offline, services, sessions, status,
+    terraform_login,
 };
 
 /// Serves the one request of a connection.
@@ -103,6 +104,7 @@ async fn answer(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Result<
             let caller = caller_of(stream, all_reads_of(&settings)).await?;
             Ok(Reply::Status(status::status(agent, &settings, &caller).await))
         }
+        Ask::Services(got) => services::services(agent, stream, &got).await,
         Ask::Enrol(asked) => offline::enrol(agent, stream, &asked).await,
         Ask::Login(login) => login::login(agent, stream, &login).await,
         Ask::Logout(logout) => logout::logout(agent, stream, &logout).await,
@@ -125,6 +127,7 @@ fn needs_the_key(ask: &Ask) -> bool {
             | Ask::Explain(_)
             | Ask::Anchor(_)
             | Ask::Certificate(_)
+            | Ask::Services(_)
             | Ask::Enrol(_)
             | Ask::Login(_)
     )
@@ -243,7 +246,7 @@ pub(crate) fn supplied(supply: Supply) -> Caller {
 }
 
 /// Gives the caller's deadline, never more than our own.
-fn deadline_of(got: &Got) -> Deadline {
+pub(crate) fn deadline_of(got: &Got) -> Deadline {
     let own = Duration::from_secs(10);
     let theirs = if got.deadline_ms == 0 { own } else { Duration::from_millis(got.deadline_ms) };
     Deadline::after(Instant::now(), own.min(theirs).saturating_sub(TIME_TO_ANSWER))

@@ -182,21 +182,23 @@ fn outgoing(mut parts: Parts, visit: &Visit, entry: &Entry) -> Result<Parts, Fai
         // What is rewritten must be readable.
         parts.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }
-    let held = entry.held.get().ok_or_else(crate::failure::locked)?;
-    if let Held::Token(token) = &*held {
-        parts.headers.insert(header::AUTHORIZATION, bearer(token.token.expose())?);
-    }
+    authorize(&mut parts.headers, entry)?;
     let query = visit.url.query().map(|query| format!("?{query}")).unwrap_or_default();
     let path = format!("{}{query}", visit.url.path());
     parts.uri = path.parse::<Uri>().map_err(|_| refused("the path of the request is malformed"))?;
     Ok(parts)
 }
 
-fn bearer(token: &str) -> Result<HeaderValue, Failure> {
-    let mut value = HeaderValue::try_from(format!("Bearer {token}"))
-        .map_err(|_| refused("the token has characters that no header may have"))?;
-    value.set_sensitive(true);
-    Ok(value)
+/// Puts the entry's token into a request, if it is one; a client identity is presented by TLS.
+pub(crate) fn authorize(headers: &mut HeaderMap, entry: &Entry) -> Result<(), Failure> {
+    let held = entry.held.get().ok_or_else(crate::failure::locked)?;
+    if let Held::Token(token) = &*held {
+        let value = HeaderValue::try_from(format!("Bearer {}", token.token.expose()));
+        let mut value = value.map_err(|_| refused("the token has characters that no header may have"))?;
+        value.set_sensitive(true);
+        headers.insert(header::AUTHORIZATION, value);
+    }
+    Ok(())
 }
 
 /// Makes the client's answer of the upstream's.
@@ -301,7 +303,8 @@ fn slow(hostname: &Hostname, patience: Duration) -> Failure {
     Failure::new(FailureKind::Unreachable, what).hint("run the command again")
 }
 
-fn unreachable(hostname: &Hostname, error: &HttpsError) -> Failure {
+/// Says why no answer began.
+pub(crate) fn unreachable(hostname: &Hostname, error: &HttpsError) -> Failure {
     let kind = match error {
         HttpsError::ClientCertificateRefused { .. } => FailureKind::Refused,
         _ => FailureKind::Unreachable,

@@ -26,9 +26,10 @@ use crate::agent::Agent;
 use crate::lock::SealingKey;
 use crate::recipe::{EntryKey, Recipe};
 use capability::Capabilities;
-pub(crate) use forward::connections_of;
+pub(crate) use forward::{authorize, connections_of, unreachable};
 pub(crate) use listen::Ends;
 use listen::Listening;
+pub(crate) use rewrite::ours;
 use session::Sessions;
 
 /// Holds what the bridge knows: where it listens, who may come in, and which URLs it made up.

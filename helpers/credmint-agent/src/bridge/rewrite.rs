@@ -63,18 +63,7 @@ impl Rewriter<'_> {
 
     /// Gives a URL that leads to the same host; `None` for other hosts and other schemes.
     pub(super) fn ours(&self, reference: &str) -> Option<Url> {
-        let mut url = self.base.join(reference).ok()?;
-        let upstream = self.recipe.route().and_then(|route| route.host.upstream.as_deref()?.parse::<Url>().ok());
-        let same = |other: &Url| url.scheme() == other.scheme() && url.origin() == other.origin();
-        if !same(&self.base) && !upstream.as_ref().is_some_and(same) {
-            return None;
-        }
-        // The upstream's path prefix is put before every path again on the way out.
-        let prefix = upstream.as_ref().map_or("", |upstream| upstream.path().trim_end_matches('/'));
-        if let Some(rest) = url.path().strip_prefix(prefix).filter(|rest| rest.starts_with('/')).map(str::to_owned) {
-            url.set_path(&rest);
-        }
-        Some(url)
+        ours(self.recipe, &self.base, reference)
     }
 
     fn capability(&self, mut url: Url, inner: &str) -> Result<String, Failure> {
@@ -86,6 +75,22 @@ impl Rewriter<'_> {
         let (own, host) = (&self.own, &self.recipe.hostname);
         Ok(format!("http://{own}/{host}/{CAPABILITY}{}/{name}{inner}{own_query}", segment.expose()))
     }
+}
+
+/// Gives a URL that leads to the host of a recipe, in the words of the bridge; `None` for other hosts and other schemes.
+pub(crate) fn ours(recipe: &Recipe, base: &Url, reference: &str) -> Option<Url> {
+    let mut url = base.join(reference).ok()?;
+    let upstream = recipe.route().and_then(|route| route.host.upstream.as_deref()?.parse::<Url>().ok());
+    let same = |other: &Url| url.scheme() == other.scheme() && url.origin() == other.origin();
+    if !same(base) && !upstream.as_ref().is_some_and(same) {
+        return None;
+    }
+    // The upstream's path prefix is put before every path again on the way out.
+    let prefix = upstream.as_ref().map_or("", |upstream| upstream.path().trim_end_matches('/'));
+    if let Some(rest) = url.path().strip_prefix(prefix).filter(|rest| rest.starts_with('/')).map(str::to_owned) {
+        url.set_path(&rest);
+    }
+    Some(url)
 }
 
 /// Splits go-getter's `//inner/path` from an address, and puts it behind the file name again.

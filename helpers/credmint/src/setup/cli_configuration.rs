@@ -125,8 +125,8 @@ fn add_host(text: &str, host: &Hostname, services: &Services) -> Result<String, 
         Some(present) if present.serves(services) && (block.ours.is_none() || present.same_login(services)) => {
             Ok(text.to_owned())
         }
-        Some(present) if block.ours.is_some() && !present.has_more() => {
-            Ok(replace(text, block.span, &services.block(host)))
+        Some(present) if block.ours.is_some() && !present.has_more(host, services) => {
+            Ok(replace(text, block.span, &services.clone().keeping(host, &present).block(host)))
         }
         _ => Err(EditError::OtherHost { line: block.line }),
     }

@@ -162,3 +162,23 @@ fn a_host_block_of_somebody_else_is_not_given_a_login() {
     let new = add(&text, &host(), Some(&services().with_login(&host(), 7_411))).expect("edits");
     assert!(new.starts_with(&text) && !new.contains("login.v1"), "{new}");
 }
+
+#[test]
+fn our_block_names_what_the_host_offers_and_keeps_it_when_the_host_cannot_be_asked() {
+    let document = serde_json::json!({ "modules.v1": "/m/", "tfe.v2": "/api/", "versions.v1": "https://x.example/" });
+    let document = serde_json::from_value(document).expect("an object");
+    let offered = |port| Services::offered(&host(), port, &document);
+    let old = added("");
+    let new = add(&old, &host(), Some(&offered(7_411))).expect("edits");
+    assert!(new.contains("/api/") && new.contains("https://x.example/") && !new.contains("providers.v1"), "{new}");
+    assert_eq!(add(&new, &host(), Some(&offered(7_411))).as_ref(), Ok(&new), "the second time changes nothing");
+    assert_eq!(add(&new, &host(), Some(&services())).as_ref(), Ok(&new), "not asked: what is there may be right");
+    assert_eq!(remove(&new, &host(), false).as_deref(), Ok(""));
+    let moved = add(&new, &host(), Some(&offered(9_000))).expect("edits");
+    assert_eq!(moved, new.replace(":7411/", ":9000/"));
+    let cannot = add(&new, &host(), Some(&Services::on_bridge(&host(), 9_000)));
+    assert_eq!(cannot, Err(EditError::OtherHost { line: 5 }), "https://x.example/ may be somebody's own");
+    let old = new.replace("    \"versions.v1\"  = \"https://x.example/\"\n", "");
+    let cannot = add(&old, &host(), Some(&Services::on_bridge(&host(), 9_000)));
+    assert_eq!(cannot, Ok(old.replace(":7411/", ":9000/")));
+}

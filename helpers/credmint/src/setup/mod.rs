@@ -10,6 +10,7 @@ mod drop_in;
 mod helper_file;
 mod host_settings;
 mod missing;
+mod offered;
 mod plan;
 mod replace;
 mod services;
@@ -31,10 +32,17 @@ use plan::Plan;
 pub(crate) fn run(arguments: &SetupArguments) -> Result<(), Failure> {
     let host = people_host::read(&arguments.host)?;
     let tool = arguments.tool.unwrap_or_else(usual_tool);
-    let plan = plan::make(&host.hostname, tool, arguments)?;
+    let mut plan = plan::make(&host.hostname, tool, arguments)?;
     host.note.iter().chain(&plan.notes).for_each(|note| out::text(&format!("note: {note}")));
     if !carry_out(&plan.changes, arguments)? {
         return Ok(());
+    }
+    if plan.asks_again {
+        plan = plan::make(&host.hostname, tool, arguments)?;
+        plan.notes.iter().for_each(|note| out::text(&format!("note: {note}")));
+        if !plan.changes.is_empty() && !carry_out(&plan.changes, arguments)? {
+            return Ok(());
+        }
     }
     if !arguments.remove {
         out::text(&format!("\n{}", next(&plan, arguments, tool)?.join("\n")));

@@ -10,7 +10,7 @@ use super::change::Change;
 use super::configuration_file::{Places, read, refuse, refuse_other_helpers};
 use super::host_settings::{HostSettings, check_upstream};
 use super::services::Services;
-use super::{cli_configuration, drop_in, helper_file, shadow};
+use super::{cli_configuration, drop_in, helper_file, offered, shadow};
 use crate::command_line::{SetupArguments, Tool};
 use crate::programs;
 
@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) notes: Vec<String>,
     /// In the order in which they are made.
     pub(crate) changes: Vec<Change>,
+    /// Whether the host can be asked for its services once they are made.
+    pub(crate) asks_again: bool,
 }
 
 /// Finds out what is to be done.
@@ -30,7 +32,7 @@ pub(crate) fn make(host: &Hostname, tool: Tool, arguments: &SetupArguments) -> R
     let (settings, files) = settings(host)?;
     if arguments.remove {
         let changes = removal(host, &places, &settings, files.as_ref())?;
-        return Ok(Plan { host: host.clone(), notes: Vec::new(), changes });
+        return Ok(Plan { host: host.clone(), notes: Vec::new(), changes, asks_again: false });
     }
     let drop_in = match (&arguments.upstream, files) {
         (Some(upstream), Some(files)) => {
@@ -42,10 +44,15 @@ pub(crate) fn make(host: &Hostname, tool: Tool, arguments: &SetupArguments) -> R
     refuse_other_helpers(&places, host)?;
     let helper = helper_file::install(&places.plugins, &programs::beside(programs::HELPER)?)?;
     let agent = helper_file::install_agent(&places.plugins)?;
-    let configuration = addition(host, &places, &settings, arguments)?;
-    let notes = shadow::notes(host, &places)?.into_iter().chain(helper.as_ref().and(places.note())).collect();
+    // A host whose upstream is about to be settled is asked afterwards; whoever only looks asks nobody.
+    let asks = !settings.without_bridge && !arguments.any_login && drop_in.is_none();
+    let (services, told) = offered::services(host, &settings, asks);
+    let configuration = addition(host, &places, &settings, arguments, services)?;
+    let notes =
+        shadow::notes(host, &places)?.into_iter().chain(helper.as_ref().and(places.note())).chain(told).collect();
+    let asks_again = drop_in.is_some() && settings.complete && !settings.without_bridge;
     let changes = [helper, agent, drop_in, configuration].into_iter().flatten().collect();
-    Ok(Plan { host: host.clone(), notes, changes })
+    Ok(Plan { host: host.clone(), notes, changes, asks_again })
 }
 
 /// Reads what the settings say about the host, and where they are.
@@ -61,15 +68,16 @@ fn addition(
     places: &Places,
     settings: &HostSettings,
     arguments: &SetupArguments,
+    services: Services,
 ) -> Result<Option<Change>, Failure> {
     let path = &places.configuration;
     let old = read(path)?;
     let port = Bridge { port: settings.port }.port_for(own_uid());
-    let on_bridge = || match settings.person {
-        Some(_) if !arguments.no_login => Services::on_bridge(host, port).with_login(host, port),
-        _ => Services::on_bridge(host, port),
+    let services = match settings.person {
+        Some(_) if !arguments.no_login => services.with_login(host, port),
+        _ => services,
     };
-    let services = (!settings.without_bridge).then(|| on_bridge().with_any_login(arguments.any_login));
+    let services = (!settings.without_bridge).then(|| services.with_any_login(arguments.any_login));
     let text = old.clone().unwrap_or_else(cli_configuration::new_file);
     let new = cli_configuration::add(&text, host, services.as_ref()).map_err(|error| refuse(path, host, &error))?;
     Ok((old.as_ref() != Some(&new)).then(|| Change::Write { path: path.clone(), old, new }))

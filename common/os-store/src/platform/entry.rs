@@ -45,7 +45,7 @@ impl Entries {
             Error::BadEncoding(_) | Error::BadDataFormat(..) => {
                 StoreError::Corrupt { store, what: "it is not in the store's own form".to_owned() }
             }
-            other => StoreError::Other { store, what: words(other) },
+            other => StoreError::other(store, &words(other)),
         }
     }
 

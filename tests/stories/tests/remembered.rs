@@ -116,7 +116,13 @@ fn a_locked_keyring_is_said_and_the_sign_in_goes_on_in_memory_docker_credential_
     let output = user.get().output();
     assert!(output.code != Some(0) && output.stderr.contains("locked"), "{}", output.stderr);
     assert!(output.took < Duration::from_secs(1), "{:?}", output.took);
-    // 4. Unlocked, it goes on by itself.
+    // 4. Who signs in now is told that the next agent would go on with the sign-in before.
+    let (_, output) = user.signs_in_by(&mut Browser::of("bob"));
+    let output = output.success();
+    assert!(output.stderr.contains("the next agent would go on with"), "{}", output.stderr);
+    user.watch_issued(&provider);
+    crash(&user);
+    // 5. Unlocked, it goes on by itself.
     service.log_in();
     wait_until("the session goes on", || user.get().output().code == Some(0));
     user.watch_issued(&provider);

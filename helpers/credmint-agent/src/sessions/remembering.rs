@@ -28,8 +28,8 @@ pub(crate) struct Remembering {
 enum State {
     /// Which token is kept, and where.
     Kept([u8; 32], &'static str),
-    /// The last try failed.
-    Failed(StoreError),
+    /// The last try failed; whether what was kept before it may still be there.
+    Failed(StoreError, bool),
     /// There is nothing to keep.
     Nothing,
 }
@@ -112,14 +112,21 @@ impl Remembering {
 
     /// Begins with a sign-in: what was kept of another one goes.
     pub(super) async fn begin(&self, keyring: &Keyring, refresh: Option<&Secret<String>>) {
-        if self.closed.get() {
-            drop(forget(keyring, &self.item).await);
-        } else {
+        if !self.closed.get() {
             self.keep(keyring, refresh).await;
+        } else if let Err(error) = forget(keyring, &self.item).await {
+            self.failed(error, true);
         }
     }
 
-    /// Keeps a refresh token, if it is not the one that is kept already. int128/kubelogin#1569.
+    fn failed(&self, error: StoreError, older_stays: bool) {
+        // Where there is no store there is nothing old in it either.
+        let older_stays = older_stays && !matches!(error, StoreError::Absent { .. });
+        self.state.replace(State::Failed(error, older_stays));
+    }
+
+    /// Keeps a refresh token, if it is not the one that is kept already (int128/kubelogin#1569). When that fails, the one before
+    /// goes: the next agent would go on with another sign-in, or with a token that is used up.
     pub(crate) async fn keep(&self, keyring: &Keyring, refresh: Option<&Secret<String>>) {
         let Some(refresh) = refresh else { return self.forget(keyring).await };
         let new = token_digest(refresh);
@@ -129,8 +136,13 @@ impl Remembering {
         let value = Value { refresh_token: refresh.copied().into(), since: self.since.to_string() };
         let value = Secret::new(serde_json::to_vec(&value).unwrap_or_default());
         let (item, now) = (self.item.clone(), u64::try_from(clock::now().unix()).unwrap_or_default() * 1000);
-        let kept = keyring.ask(move |store| store.write(&item, &value, now)).await;
-        self.state.replace(kept.map_or_else(State::Failed, |place| State::Kept(new, place)));
+        match keyring.ask(move |store| store.write(&item, &value, now)).await {
+            Ok(place) => drop(self.state.replace(State::Kept(new, place))),
+            Err(error) => {
+                let older_stays = forget(keyring, &self.item).await.is_err();
+                self.failed(error, older_stays);
+            }
+        }
     }
 
     /// Looks for a token that another process has put there since.
@@ -148,8 +160,10 @@ impl Remembering {
         if self.closed.get() {
             return;
         }
-        let deleted = forget(keyring, &self.item).await;
-        self.state.replace(deleted.map_or_else(State::Failed, |_| State::Nothing));
+        match forget(keyring, &self.item).await {
+            Ok(_) => drop(self.state.replace(State::Nothing)),
+            Err(error) => self.failed(error, true),
+        }
     }
 
     /// Deletes one token, wherever it got in late; another one there is somebody's who has signed in since.
@@ -170,9 +184,10 @@ impl Remembering {
     /// Says where it is kept, or why it is not, for people.
     pub(crate) fn words(&self) -> (Option<String>, Option<String>) {
         match &*self.state.borrow() {
-            _ if self.closed.get() => (None, None),
             State::Kept(_, place) => (Some((*place).to_owned()), None),
-            State::Failed(error) => (None, Some(why(error))),
+            State::Failed(error, true) => (None, Some(format!("{error}; {OLDER}; {}", error.remedy()))),
+            State::Failed(error, false) => (None, Some(why(error))),
+            State::Nothing if self.closed.get() => (None, None),
             State::Nothing => (None, Some("the issuer gave no refresh token".to_owned())),
         }
     }
@@ -193,6 +208,8 @@ pub(crate) fn why(error: &StoreError) -> String {
 pub(crate) fn token_digest(token: &Secret<String>) -> [u8; 32] {
     crate::recipe::digest_of(token.expose())
 }
+
+const OLDER: &str = "the next agent would go on with what an earlier sign-in may have left there";
 
 #[cfg(test)]
 pub(crate) mod tests;

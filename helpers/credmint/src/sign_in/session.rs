@@ -18,7 +18,7 @@ pub(crate) fn signed_in(session: &SessionStatus, now: Timestamp, style: Style) -
 /// Says what a person has to know who wants the sign-in to outlive the agent, when it does not.
 pub(crate) fn warning(session: &SessionStatus) -> Option<String> {
     let why = shown(session.not_remembered.as_ref()?);
-    let again = format!("then credmint login {} again to have it remembered", shown(&session.identity));
+    let again = format!("then credmint login {} again", shown(&session.identity));
     Some(format!("warning: this sign-in is not remembered and ends with the agent: {why}; {again}\n"))
 }
 

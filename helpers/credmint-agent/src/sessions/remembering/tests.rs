@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use credmint_identities::Caller;
@@ -26,6 +26,10 @@ struct On {
     values: BTreeMap<String, Vec<u8>>,
     reads: usize,
     writes: usize,
+    /// Takes nothing new.
+    full: bool,
+    /// Lets nobody in.
+    locked: bool,
 }
 
 impl Store for Shelf {
@@ -38,25 +42,33 @@ impl Store for Shelf {
     }
 
     fn get(&self, name: &str) -> Result<Option<Secret<Vec<u8>>>, StoreError> {
-        let mut on = self.0.lock().expect("one thread");
+        let mut on = self.on()?;
         on.reads += 1;
         Ok(on.values.get(name).cloned().map(Secret::new))
     }
 
     fn set(&self, name: &str, value: &[u8]) -> Result<(), StoreError> {
-        let mut on = self.0.lock().expect("one thread");
+        let mut on = self.on()?;
+        if on.full {
+            return Err(StoreError::TooLarge { store: "the shelf", length: value.len() });
+        }
         on.writes += 1;
         on.values.insert(name.to_owned(), value.to_vec());
         Ok(())
     }
 
     fn delete(&self, name: &str) -> Result<(), StoreError> {
-        self.0.lock().expect("one thread").values.remove(name);
+        self.on()?.values.remove(name);
         Ok(())
     }
 }
 
 impl Shelf {
+    fn on(&self) -> Result<MutexGuard<'_, On>, StoreError> {
+        let on = self.0.lock().expect("one thread");
+        if on.locked { Err(StoreError::Locked { store: "the shelf" }) } else { Ok(on) }
+    }
+
     pub(crate) fn keyring(&self) -> Keyring {
         let own = self.clone();
         Keyring::of(move || Ok(OsStore::of(vec![Box::new(own.clone())])))
@@ -221,6 +233,31 @@ async fn a_sign_in_that_is_to_end_leaves_nothing_for_the_next_agent() {
     remembering.begin(&agent.keyring, Some(&Secret::from("r2"))).await;
     assert!(!is_kept(&agent, "r1").await && !is_kept(&agent, "r2").await);
     assert_eq!(remembering.words(), (None, None));
+}
+
+#[tokio::test]
+async fn a_sign_in_that_is_not_kept_leaves_no_older_one_zero_937() {
+    let shelf = Shelf::default();
+    let keyring = shelf.keyring();
+    let begin = async |refresh, closed: bool| {
+        let remembering = Remembering::new(ITEM.to_owned());
+        closed.then(|| remembering.close());
+        remembering.begin(&keyring, Some(&Secret::from(refresh))).await;
+        remembering.words()
+    };
+    begin("r1", false).await;
+    shelf.0.lock().expect("one thread").full = true;
+    let (kept, why) = begin("r2", false).await;
+    assert!(kept.is_none() && shelf.is_empty(), "somebody else may have signed in with it");
+    assert!(why.is_some_and(|why| why.contains("too many") && !why.contains(OLDER)));
+    shelf.0.lock().expect("one thread").full = false;
+    begin("r3", false).await;
+    shelf.0.lock().expect("one thread").locked = true;
+    for closed in [false, true] {
+        let why = begin("r4", closed).await.1.expect("why");
+        assert!(why.contains("locked") && why.contains(OLDER), "{why}");
+    }
+    assert!(!shelf.is_empty());
 }
 
 #[tokio::test]

@@ -193,6 +193,9 @@ pub enum Reply {
         done: Vec<String>,
         /// What could not be ended, and why.
         failed: Vec<String>,
+        /// What the operating system's store may still have, and why: the next agent would go on with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        remains: Vec<String>,
     },
     /// A reply of a later version.
     #[serde(other)]

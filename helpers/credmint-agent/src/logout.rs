@@ -24,6 +24,8 @@ use crate::sessions::{Session, Source};
 pub(crate) struct Account {
     pub(crate) done: Vec<String>,
     pub(crate) failed: Vec<String>,
+    /// What a store may still have.
+    pub(crate) remains: Vec<String>,
 }
 
 impl Account {
@@ -54,10 +56,10 @@ pub(crate) async fn logout(agent: &Rc<Agent>, stream: &mut dyn Stream, asked: &L
     for other in others {
         remembered::end(agent, &other, &caller, deadline, &mut account).await;
     }
-    if account.done.is_empty() && account.failed.is_empty() {
+    if account.done.is_empty() && account.failed.is_empty() && account.remains.is_empty() {
         account.done.push("nobody was signed in".to_owned());
     }
-    Ok(Reply::LoggedOut { done: account.done, failed: account.failed })
+    Ok(Reply::LoggedOut { done: account.done, failed: account.failed, remains: account.remains })
 }
 
 /// Signs out the people of a host's route; gives what could not be ended, in words.
@@ -75,7 +77,7 @@ pub(crate) async fn people_of(agent: &Rc<Agent>, route: &Route<'_>) -> Vec<Strin
 pub(crate) async fn sign_out(agent: &Rc<Agent>, session: &Rc<Session>) -> Vec<String> {
     let mut account = Account::default();
     end(agent, session, Deadline::after(Instant::now(), WHOLE_LOGOUT), &mut account).await;
-    account.failed
+    [account.failed, account.remains].concat()
 }
 
 /// Revokes a sign-in that nobody kept, as far as the issuer lets us.

@@ -85,7 +85,7 @@ pub(crate) async fn forget(agent: &Agent, session: &Session, deadline: Deadline,
         }
     }
     match read {
-        Err(error @ StoreError::Absent { .. }) if was_kept => account.failed.push(not_deleted(&session.name, &error)),
+        Err(error @ StoreError::Absent { .. }) if was_kept => account.remains.push(not_deleted(&session.name, &error)),
         read => delete(agent, (&session.name, item), read.err(), account).await,
     }
 }
@@ -121,10 +121,10 @@ async fn delete(agent: &Agent, (name, item): (&str, &str), unread: Option<StoreE
             account.failed.extend(damaged);
         }
         Ok(false) | Err(StoreError::Absent { .. }) => {}
-        Err(error) => account.failed.push(not_deleted(name, &error)),
+        Err(error) => account.remains.push(not_deleted(name, &error)),
     }
 }
 
 fn not_deleted(name: &str, error: &StoreError) -> String {
-    format!("{name}: what was remembered is not deleted: {}; then credmint logout {name}", sessions::why(error))
+    format!("{name}: what may be remembered is not deleted: {}", sessions::why(error))
 }

@@ -276,12 +276,18 @@ fn signing_out_says_what_was_revoked_and_what_was_not() {
             let Ask::Logout(logout) = peer.receive::<Request>().ask else { panic!("no logout") };
             assert_eq!(logout.identity.as_deref(), Some("me"));
             let done = vec!["me: the refresh token is revoked at id.corp.example".into()];
-            peer.say(&Reply::LoggedOut { done, failed: Vec::new() });
+            peer.say(&Reply::LoggedOut { done, failed: Vec::new(), remains: Vec::new() });
         },
         |peer| {
             let Ask::Logout(logout) = peer.receive::<Request>().ask else { panic!("no logout") };
             assert_eq!(logout.identity, None);
-            peer.say(&Reply::LoggedOut { done: Vec::new(), failed: vec!["me: the issuer cannot revoke".into()] });
+            let failed = vec!["me: the issuer cannot revoke".into()];
+            peer.say(&Reply::LoggedOut { done: Vec::new(), failed, remains: Vec::new() });
+        },
+        |peer| {
+            let Ask::Logout(_) = peer.receive::<Request>().ask else { panic!("no logout") };
+            let (failed, remains) = (vec!["me: not revoked".into()], vec!["me: not deleted: it is locked".into()]);
+            peer.say(&Reply::LoggedOut { done: Vec::new(), failed, remains });
         },
     ]);
     let said = home.run(&["logout"]);
@@ -289,9 +295,14 @@ fn signing_out_says_what_was_revoked_and_what_was_not() {
     // It works without settings that could be read.
     fs::write(home.0.join("config.toml"), "[identity").expect("written");
     let said = home.run(&["logout", "--all"]);
-    agent.join().expect("played");
     assert_eq!(said.code, Some(69));
     assert!(said.err.contains("credmint: me: the issuer cannot revoke\nhint: revoke it"), "{said:?}");
+    // What a locked store still has is not over.
+    let said = home.run(&["logout", "--all"]);
+    agent.join().expect("played");
+    assert_eq!(said.code, Some(77));
+    let told = "credmint: me: not deleted: it is locked; me: not revoked\nhint: then credmint logout --all: until then";
+    assert!(said.err.contains(told), "{said:?}");
 }
 
 #[test]

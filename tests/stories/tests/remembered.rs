@@ -103,9 +103,11 @@ fn a_locked_keyring_is_said_and_the_sign_in_goes_on_in_memory_docker_credential_
     let session = user.sessions().remove(0);
     assert!(session["remembered"].is_null() && session["not_remembered"].to_string().contains("locked"), "{session}");
     let _token = user.got("token");
-    // 2. A logout that does not know what the locked store has says so; here it is over.
+    // 2. A logout that does not know what the locked store has says so; here, and at the issuer, it is over.
     let output = user.home.run("credmint").args(["logout", "me"]).output();
-    assert!(output.code != Some(0) && output.stderr.contains("locked"), "{}", output.stderr);
+    assert_eq!(output.code, Some(77), "{}", output.stderr);
+    assert!(output.stderr.contains(NOT_DELETED) && output.stderr.contains(AGAIN), "{}", output.stderr);
+    assert!(!provider.is_active(&provider.issued()[0].refresh_token));
     assert!(user.sessions().iter().all(|session| session["over"] == true));
     // 3. Unlocked, it is kept; and locked again, the next agent says what is in its way, within a second.
     service.log_in();
@@ -113,6 +115,10 @@ fn a_locked_keyring_is_said_and_the_sign_in_goes_on_in_memory_docker_credential_
     assert_eq!(service.items(), 1);
     service.lock();
     crash(&user);
+    //    Nor can it be signed out of without a session: it is not over, and is not said to be.
+    let output = user.home.run("credmint").args(["logout", "--all"]).output();
+    assert_eq!(output.code, Some(77), "{}", output.stderr);
+    assert!(output.stderr.contains(NOT_DELETED) && output.stderr.contains("logout --all"), "{}", output.stderr);
     let output = user.get().output();
     assert!(output.code != Some(0) && output.stderr.contains("locked"), "{}", output.stderr);
     assert!(output.took < Duration::from_secs(1), "{:?}", output.took);
@@ -128,6 +134,10 @@ fn a_locked_keyring_is_said_and_the_sign_in_goes_on_in_memory_docker_credential_
     user.watch_issued(&provider);
     user.canary.check(&user.home);
 }
+
+const NOT_DELETED: &str =
+    "me: what may be remembered is not deleted: the Secret Service is locked; unlock the login keyring";
+const AGAIN: &str = "hint: then credmint logout me: until then the next agent would go on with it";
 
 #[test]
 fn a_keyring_that_hangs_costs_a_few_seconds_and_no_sign_in_gcx_964() {

@@ -76,19 +76,24 @@ pub(crate) fn logout(arguments: &LogoutArguments) -> Result<(), Failure> {
         (None, _) => Some(People::read()?.find(None, "logout")?.0.to_owned()),
     };
     let remembered = People::read().is_ok_and(|people| people.is_remembered(identity.as_deref()));
+    let again = identity.clone().unwrap_or_else(|| "--all".to_owned());
     match agent::sign_out(Logout { identity, ..Logout::default() }, remembered)? {
         None => out::text("nobody is signed in: no agent is running"),
-        Some(Answer::LoggedOut { done, failed }) => return signed_out(&done, &failed),
+        Some(Answer::LoggedOut { done, failed, remains }) => return signed_out(&done, &failed, &remains, &again),
         Some(other) => return Err(agent::unexpected(&other)),
     }
     Ok(())
 }
 
-fn signed_out(done: &[String], failed: &[String]) -> Result<(), Failure> {
-    if done.is_empty() && failed.is_empty() {
+fn signed_out(done: &[String], failed: &[String], remains: &[String], again: &str) -> Result<(), Failure> {
+    if done.is_empty() && failed.is_empty() && remains.is_empty() {
         out::text("nobody was signed in");
     }
     done.iter().for_each(|line| out::text(line));
+    if !remains.is_empty() {
+        let hint = format!("then credmint logout {again}: until then the next agent would go on with it");
+        return Err(Failure::new(FailureKind::Refused, [remains, failed].concat().join("; ")).hint(hint));
+    }
     if failed.is_empty() {
         return Ok(());
     }

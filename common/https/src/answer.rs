@@ -27,12 +27,13 @@ impl Answer {
         date(&self.headers)
     }
 
-    /// Reads how long the server wants to be left alone, given in seconds or as a date.
+    /// Reads how long the server wants to be left alone, given in seconds or as a date; never more than a year, with which
+    /// every clock can reckon.
     #[must_use]
     pub fn retry_after(&self, now: Timestamp) -> Option<Duration> {
         let text = self.text(&RETRY_AFTER)?.trim();
         let seconds = text.parse().ok().map(Duration::from_secs);
-        seconds.or_else(|| parsed(text).map(|at| at.remaining(now)))
+        seconds.or_else(|| parsed(text).map(|at| at.remaining(now))).map(|wait| wait.min(LONGEST_WAIT))
     }
 
     fn text(&self, name: &HeaderName) -> Option<&str> {
@@ -45,6 +46,8 @@ impl fmt::Debug for Answer {
         write!(f, "Answer({}, {} bytes)", self.status, self.body.len())
     }
 }
+
+const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Reads a server's clock from the header fields of its answer (RFC 9110 §6.6.1).
 #[must_use]
@@ -72,6 +75,8 @@ mod tests {
         let date = "Sun, 06 Nov 1994 08:50:37 GMT";
         assert_eq!(answer(RETRY_AFTER, date).retry_after(now), Some(Duration::from_secs(60)));
         assert_eq!(answer(RETRY_AFTER, "soon").retry_after(now), None);
+        let forever = u64::MAX.to_string();
+        assert_eq!(answer(RETRY_AFTER, &forever).retry_after(now), Some(LONGEST_WAIT));
     }
 
     #[test]

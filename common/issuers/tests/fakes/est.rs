@@ -199,6 +199,21 @@ async fn a_request_that_waits_goes_on_with_the_same_key() {
     assert_eq!(requests.waiting([0; 32]), Some(waiting));
 }
 
+/// An addition of times that no clock can hold would end the agent, and with it every sign-in.
+#[tokio::test]
+async fn a_server_that_wants_to_be_asked_again_at_the_end_of_time_ends_no_agent() {
+    for after in [u64::MAX.to_string(), (u64::MAX - 1).to_string(), "Fri, 31 Dec 9999 23:59:59 GMT".to_owned()] {
+        let waits = Fake::start(move |_| said(202, "").header("retry-after", after.as_str())).await;
+        let requests = PendingRequests::default();
+        for _ in 0..2 {
+            let asked =
+                ask_again(&settings(&waits.address), Some(&alice()), &Caller::default(), (&requests, None)).await;
+            assert!(matches!(asked, Err(GrantError::AwaitingApproval { retry_after: Some(_), .. })));
+        }
+        assert_eq!(waits.seen().len(), 1, "too early for a second question");
+    }
+}
+
 #[tokio::test]
 async fn an_expired_token_is_sent_nowhere_and_a_certificate_renews_without_it() {
     let est = server(Lie::None, |body| said(200, body)).await;

@@ -131,7 +131,7 @@ impl VaultSignIn {
 /// Takes a renewal over. One that moved the end by nothing was the last: the token has come to its maximum life.
 fn longer(before: &Tokens, expires: Option<Timestamp>, renewable: bool) -> Tokens {
     let moved = match (before.access_expires, expires) {
-        (Some(old), Some(new)) => new.unix() > old.unix() + TOLERATED,
+        (Some(old), Some(new)) => new.unix() > old.unix().saturating_add(TOLERATED),
         _ => true,
     };
     let exp = |end: Timestamp| ("exp".to_owned(), json!(end.unix()));

@@ -96,7 +96,6 @@ impl Ask {
             | Self::Services(got)
             | Self::Listen(got) => {
                 got.deadline_ms = remaining_ms;
-                BUILD.clone_into(&mut got.build);
                 (&mut got.settings, &mut got.usual_settings)
             }
             Self::Certificate(CertificateWanted { got, .. }) | Self::Enrol(Enrol { got, .. }) => {
@@ -104,16 +103,22 @@ impl Ask {
                 (&mut got.settings, &mut got.usual_settings)
             }
             // Its deadline is the person's, not the request's.
-            Self::Login(login) => {
-                BUILD.clone_into(&mut login.build);
-                (&mut login.settings, &mut login.usual_settings)
-            }
+            Self::Login(login) => (&mut login.settings, &mut login.usual_settings),
             Self::Logout(logout) => (&mut logout.settings, &mut logout.usual_settings),
             Self::Status { settings, usual_settings } => (settings, usual_settings),
             Self::Lock(_) | Self::Unlock(_) | Self::Stop | Self::Unknown => return,
         };
         *settings = settings.take().or(named);
         *usual_settings = usual_settings.take().or(usual);
+    }
+
+    /// Says of which build its caller is, where that counts; an empty one says nothing, and is served by every agent.
+    pub fn say_build(&mut self, build: &str) {
+        match self {
+            Self::Get(got) | Self::Listen(got) => build.clone_into(&mut got.build),
+            Self::Login(login) => build.clone_into(&mut login.build),
+            _ => {}
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{
-    Answer, Ask, AskError, FrameError, Login, Pasted, Reply, Request, VERSION, attend, converse,
+    Answer, Ask, AskError, BUILD, FrameError, Login, Pasted, Reply, Request, VERSION, attend, converse,
 };
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
 
@@ -51,6 +51,7 @@ pub fn knock(deadline: Deadline) -> Option<Connection> {
 /// [`AskAgentError`]; a failure that the agent reports is an answer.
 pub fn ask_agent(ask: Ask, knocked: Option<Connection>, deadline: Deadline) -> Result<Answer, AskAgentError> {
     let mut request = Request { version: VERSION, ask };
+    request.ask.say_build(BUILD);
     let mut connection = match knocked {
         Some(connection) => connection,
         None => reach(deadline)?,
@@ -60,6 +61,8 @@ pub fn ask_agent(ask: Ask, knocked: Option<Connection>, deadline: Deadline) -> R
         Err(AskError::Stream(error)) if went_away(&error) => std::thread::sleep(DYING),
         outcome => return Ok(outcome?),
     }
+    // Whichever agent is beside us now is the one there is: it has to serve us.
+    request.ask.say_build("");
     Ok(put(&mut reach(deadline)?, &mut request, deadline)?)
 }
 
@@ -90,6 +93,7 @@ pub fn attend_sign_in(
 ) -> Result<Answer, AskAgentError> {
     let mut request = Request { version: VERSION, ask: Ask::Login(login) };
     request.ask.fill_in(settings_files::caller_settings(), settings_files::caller_usual_settings(), 0);
+    request.ask.say_build(BUILD);
     let mut is_told = false;
     let mut noting = |reply: &Reply| {
         is_told = true;
@@ -100,6 +104,7 @@ pub fn attend_sign_in(
         Err(AskAgentError::Ask(AskError::Stream(error))) if went_away(&error) && !is_told => std::thread::sleep(DYING),
         outcome => return outcome,
     }
+    request.ask.say_build("");
     attend_once(&request, (deadline, patience), told)
 }
 

@@ -372,6 +372,9 @@ fn an_agent_that_dies_is_asked_once_more_and_then_given_up() {
     assert!(output.took < Duration::from_secs(2), "it took {:?}", output.took);
     assert_eq!(agent.count(), 2, "once more, and not over and over");
     assert!(agent.requests().iter().all(|request| request.contains(HOST)));
+    // An agent of another build makes way once. The one that comes then may be of that build, too: it must serve, not make way.
+    let says_build: Vec<bool> = agent.requests().iter().map(|request| request.contains("\"build\":")).collect();
+    assert_eq!(says_build, [true, false]);
     foreign_hosts_do_not_care(&user);
     drop(agent);
     user.succeeds();

@@ -132,7 +132,9 @@ impl Running {
         if let Some(environment) = environment {
             command.env_clear().envs(environment.iter().cloned());
         }
-        command.args(rest).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        // Who is told something with an environment of its own has nothing to say to us.
+        let stdout = if environment.is_some() { Stdio::null() } else { Stdio::piped() };
+        command.args(rest).stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped()).kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
         let failed = |error: std::io::Error| CommandError::Start { program: program.to_owned(), why: error.kind() };
@@ -259,6 +261,13 @@ mod tests {
         assert!(matches!(error, CommandError::TooLong { .. }), "{error}");
         let error = shell(r"printf '\377'", LONG).await.unwrap_err();
         assert!(matches!(error, CommandError::NotText { .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_a_program_prints_that_is_only_told_something_is_not_looked_at() {
+        let argv = ["/bin/sh", "-c", r"printf '\377'; head -c 100000 /dev/zero"].map(String::from);
+        let path = [("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
+        tell(&argv, &path, Deadline::after(Instant::now(), LONG)).await.unwrap();
     }
 
     #[tokio::test]

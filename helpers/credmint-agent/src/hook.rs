@@ -15,7 +15,7 @@ use crate::agent::Agent;
 /// Knows which hooks run, and how the last one ended.
 #[derive(Default)]
 pub(crate) struct Hooks {
-    running: RefCell<BTreeSet<String>>,
+    running: RefCell<BTreeSet<Renewed>>,
     last: RefCell<Option<String>>,
 }
 
@@ -32,18 +32,17 @@ pub(crate) type Renewed = (&'static str, String);
 /// Runs the program in the background, unless it still runs for the same entry.
 pub(crate) fn renewed(agent: &Rc<Agent>, argv: Option<&Vec<String>>, what: Renewed, expires: Option<Timestamp>) {
     let Some(argv) = argv.cloned() else { return };
-    if agent.hooks.running.borrow_mut().insert(what.1.clone()) {
+    if agent.hooks.running.borrow_mut().insert(what.clone()) {
         tokio::task::spawn_local(run(Rc::clone(agent), argv, what, expires));
     }
 }
 
 async fn run(agent: Rc<Agent>, argv: Vec<String>, what: Renewed, expires: Option<Timestamp>) {
-    let name = what.1.clone();
     let deadline = Deadline::after(Instant::now(), PATIENCE);
-    let told = credmint_identities::tell(&argv, &variables(what, expires), deadline).await;
+    let told = credmint_identities::tell(&argv, &variables(what.clone(), expires), deadline).await;
     let ended = told.map_or_else(|error| error.to_string(), |()| "ended with success".to_owned());
-    agent.hooks.last.replace(Some(format!("{}: after the renewal of {name}: {ended}", clock::now())));
-    agent.hooks.running.borrow_mut().remove(&name);
+    agent.hooks.last.replace(Some(format!("{}: after the renewal of {}: {ended}", clock::now(), what.1)));
+    agent.hooks.running.borrow_mut().remove(&what);
 }
 
 /// Lists its whole environment: what programs cannot do without, and what happened.

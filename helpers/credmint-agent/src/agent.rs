@@ -228,11 +228,15 @@ impl Agent {
         self.bridge.iter().for_each(|bridge| bridge.close(&entry.recipe));
     }
 
-    /// Lets go of all that was kept under a key: the entry, and those that it replaced.
-    pub(crate) fn forget(&self, key: EntryKey) {
+    /// Lets go of all that was kept under a key: the entry, and those that it replaced. Tells whether all that was lent for them
+    /// can be given back: not what is locked away.
+    pub(crate) fn forget(&self, key: EntryKey) -> bool {
         self.requests.drop_request(key.digest());
         let replaced = self.take_superseded(|entry| entry.recipe.key == key);
-        self.entries.forget(key).into_iter().chain(replaced).for_each(|entry| self.drop_entry(entry));
+        let all: Vec<_> = self.entries.forget(key).into_iter().chain(replaced).collect();
+        let can_be_given_back = !all.iter().any(|entry| entry.lease.is_sealed());
+        all.into_iter().for_each(|entry| self.drop_entry(entry));
+        can_be_given_back
     }
 }
 

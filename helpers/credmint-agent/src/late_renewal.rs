@@ -21,6 +21,7 @@ pub(crate) fn revoke_when_it_lands(agent: &Rc<Agent>, session: &Rc<Session>) {
         if let Some(kept) = session.kept().ok().filter(is_new) {
             forget(&agent, &session, &kept).await;
             revoke(&agent, &session, &kept).await;
+            agent.https.forget();
         }
     });
 }

@@ -83,6 +83,7 @@ pub(crate) async fn sign_out(agent: &Rc<Agent>, session: &Rc<Session>) -> Vec<St
 /// Revokes a sign-in that nobody kept, as far as the issuer lets us.
 pub(crate) async fn drop_unclaimed(agent: &Agent, session: &Session) {
     let _ = revoked(agent, session, Deadline::after(Instant::now(), WHOLE_LOGOUT)).await;
+    agent.https.forget();
 }
 
 /// Finds the session of a name: as the caller's settings have it, or any of that name when they say nothing of it.
@@ -125,6 +126,8 @@ async fn end(agent: &Rc<Agent>, session: &Rc<Session>, deadline: Deadline, accou
         }
         end_entry(agent, &session.name, &entry, deadline, account).await;
     }
+    // The buffers of an idle connection have the tokens that were sent over it.
+    agent.https.forget();
     agent.changed.notify_one();
 }
 
@@ -194,6 +197,42 @@ mod tests {
     use crate::sessions::tests::{Script, tokens};
     use credmint_settings::OidcTokenKind;
     use tokio::task::LocalSet;
+
+    /// Speaks HTTP to one client, which it has for as long as the connection stands.
+    async fn served_until_closed(listener: tokio::net::TcpListener) {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let (mut stream, _) = listener.accept().await.expect("a client");
+        let mut room = [0; 1024];
+        while let Ok(1..) = stream.read(&mut room).await {
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await.expect("answered");
+        }
+    }
+
+    #[tokio::test]
+    async fn no_connection_that_a_token_went_over_outlives_the_sign_out() {
+        let test = async {
+            let agent = Agent::new(false, Vec::new());
+            let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.expect("listens");
+            let address = format!("http://{}/", listener.local_addr().expect("bound"));
+            let mut serving = tokio::task::spawn_local(served_until_closed(listener));
+            let request = http::Request::get(address).header("x-vault-token", "t").body(Vec::new()).expect("valid");
+            let soon = || Deadline::after(Instant::now(), Duration::from_secs(5));
+            agent.https.send(&credmint_https::Trust::default(), request, soon()).await.expect("answered");
+            let early = tokio::time::timeout(Duration::from_millis(100), &mut serving).await;
+            assert!(early.is_err(), "it is kept for the next request");
+            let session = Session::new(
+                "me",
+                (crate::sessions::tests::key(), agent.sessions.next()),
+                OidcTokenKind::Access,
+                Source::Scripted(Script::default()),
+                tokens("a", None, None),
+            );
+            agent.signed_in(&session);
+            sign_out(&agent, &session).await;
+            tokio::time::timeout(Duration::from_secs(5), serving).await.expect("closed").expect("served");
+        };
+        LocalSet::new().run_until(test).await;
+    }
 
     #[tokio::test]
     async fn a_renewal_that_outlasts_the_sign_out_is_told_and_revoked_when_it_lands() {

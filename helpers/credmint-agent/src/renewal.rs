@@ -20,10 +20,11 @@ pub(crate) async fn run(agent: Rc<Agent>) {
             () = sleep(until_one_ends(&agent, clock::now())) => {}
             () = agent.changed.notified() => {}
         }
+        // Also while all is locked: what landed too late to be encrypted is in the clear until it is revoked.
+        revoke_dropped(&agent).await;
         if agent.lock.is_shut() {
             continue;
         }
-        revoke_dropped(&agent).await;
         agent.superseded.borrow_mut().retain(|entry| entry.is_alive(clock::now()));
         for entry in agent.entries.all() {
             look_after(&agent, &entry, clock::now());
@@ -61,9 +62,14 @@ fn look_after(agent: &Rc<Agent>, entry: &Rc<Entry>, now: Timestamp) {
 pub(crate) async fn revoke_dropped(agent: &Agent) {
     let _under_way = Rc::clone(&agent.revoking);
     let deadline = Deadline::after(Instant::now(), REVOCATION);
-    for lease in agent.dropped.take() {
+    let dropped = agent.dropped.take();
+    if dropped.is_empty() {
+        return;
+    }
+    for lease in dropped {
         let _ = credmint_issuers::revoke(lease, &agent.https, deadline).await;
     }
+    agent.https.forget();
 }
 
 /// Says what becomes of tokens that a run may still hold.

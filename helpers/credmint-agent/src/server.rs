@@ -156,14 +156,20 @@ async fn forget(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result
     if let Some(bridge) = &agent.bridge {
         bridge.close(&recipe);
     }
-    agent.forget(recipe.key);
+    let given_back = agent.forget(recipe.key);
     agent.stored.forget(recipe.stored_key());
-    let Some(route) = recipe.route() else { return Ok(Reply::Done) };
     // What is left signed in would get the next credential without a word: that is no logout.
-    match logout::people_of(agent, &route).await {
-        failed if failed.is_empty() => Ok(Reply::Done),
-        failed => Err(Failure::new(FailureKind::Unreachable, failed.join("; ")).hint(AT_THE_ISSUER).into()),
+    let mut failed = match recipe.route() {
+        Some(route) => logout::people_of(agent, &route).await,
+        None => Vec::new(),
+    };
+    if !given_back {
+        failed.push(format!("what {} had is dropped, but not revoked: credmint was locked", recipe.hostname));
     }
+    if failed.is_empty() {
+        return Ok(Reply::Done);
+    }
+    Err(Failure::new(FailureKind::Unreachable, failed.join("; ")).hint(AT_THE_ISSUER).into())
 }
 
 /// Has the bridge listen before any helper asks for a credential: `terraform login` does without.

@@ -133,6 +133,7 @@ fn seal_all(agent: &Agent, key: &SealingKey, salt: Salt) -> Result<Locked, Failu
     let broken = |_| Failure::new(FailureKind::Internal, "the cryptographic library does not encrypt");
     let proof = key.seal(&PROOF).map_err(broken)?;
     agent.dropped.borrow_mut().clear();
+    agent.https.forget();
     kept(agent).iter().for_each(|entry| seal_entry(entry, key));
     agent.entries.abandon_flights();
     agent.sessions.all().iter().for_each(|session| session.seal(key));

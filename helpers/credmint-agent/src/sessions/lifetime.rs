@@ -62,6 +62,7 @@ async fn finish(agent: Rc<Agent>, session: Rc<Session>) {
         Err(why) => format!("the lifetime that was chosen at the sign-in has ended ({why})"),
     };
     session.end(words);
+    agent.https.forget();
 }
 
 impl Session {

@@ -70,7 +70,7 @@ pub(crate) fn tokens(access: &str, life: Option<u64>, refresh: Option<&str>) -> 
     }
 }
 
-fn key() -> SessionKey {
+pub(crate) fn key() -> SessionKey {
     SessionKey([7; 32])
 }
 

@@ -55,13 +55,13 @@ async fn authorized(
     let run = Run::new(hostname, who.key, asked);
     if let Some(session) = agent.sessions.get(who.key).filter(|session| !session.status().over) {
         agent.terraform_login.begin(&run);
-        return Ok(Next::Page(known(agent, &run, session)));
+        return Ok(Next::Page(known(agent, &run, &session)));
     }
     agent.terraform_login.give_way(who.key);
     agent.terraform_login.begin(&run);
     match attempt::begin(agent, &run, who.login).await {
         Step::Visit(address) => Ok(Next::Issuer(address)),
-        Step::Done(Ok(session)) => Ok(Next::Page(known(agent, &run, session))),
+        Step::Done(Ok(session)) => Ok(Next::Page(known(agent, &run, &session))),
         Step::Done(Err(failure)) => {
             Ok(Next::Page(run.back(agent, Outcome::Failed(failure.clone()), Page::Refused(failure))))
         }
@@ -69,9 +69,8 @@ async fn authorized(
 }
 
 /// Goes back to Terraform for somebody who has signed in already; the page says who that is.
-fn known(agent: &Agent, run: &Rc<Run>, session: Rc<Session>) -> Page {
-    let page = login::signed_in_page(&session);
-    run.back(agent, Outcome::Known(session), page)
+fn known(agent: &Agent, run: &Rc<Run>, session: &Session) -> Page {
+    run.back(agent, Outcome::Known(session.sign_in), login::signed_in_page(session))
 }
 
 /// Takes what a program had a browser open, or what a person typed: no page of the web led there, and nothing runs ahead.

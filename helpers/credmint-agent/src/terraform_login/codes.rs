@@ -14,15 +14,15 @@ use credmint_vocabulary::{Failure, Hostname, Secret};
 use super::request::Redeem;
 use super::run::Run;
 use crate::bridge::random_token;
-use crate::sessions::Session;
+use crate::sessions::SignIn;
 
 /// What a run of `terraform login` came to.
 #[derive(Clone)]
 pub(super) enum Outcome {
     /// Somebody signed in for it; it is kept when its marker comes back.
     Fresh,
-    /// Somebody had signed in before.
-    Known(Rc<Session>),
+    /// Somebody had signed in before. The code holds no session: tokens would outlive a sign-out with it.
+    Known(SignIn),
     /// It did not work: Terraform is told so when it redeems the code. It would go on waiting for one.
     Failed(Failure),
 }

@@ -56,21 +56,22 @@ async fn claim(
         Failure::new(FailureKind::Refused, what).hint(format!("terraform login {hostname}"))
     };
     let (run, outcome) = agent.terraform_login.claim(hostname, marker).ok_or_else(ended)?;
-    let claimed = run.pending.take().filter(|session| people.contains(&session.sign_in.0));
+    let claimed = run.pending.take();
     match (outcome, claimed) {
-        (Outcome::Fresh, Some(session)) => {
+        (Outcome::Fresh, Some(session)) if people.contains(&session.sign_in.0) => {
             sessions::sign_in(agent, &session).await;
             run.kept.set(Some(session.sign_in));
             run.claimed.notify_one();
             Ok(())
         }
-        (Outcome::Known(session), _) if is_current(agent, &people, session.sign_in) => Ok(()),
-        _ => Err(ended()),
+        (Outcome::Known(sign_in), _) if people.contains(&sign_in.0) && agent.sessions.is_current(sign_in) => Ok(()),
+        (_, unclaimed) => {
+            // The settings have other people by now: what waits is revoked.
+            run.pending.replace(unclaimed);
+            run.over.notify_one();
+            Err(ended())
+        }
     }
-}
-
-fn is_current(agent: &Agent, people: &[SessionKey], sign_in: (SessionKey, u64)) -> bool {
-    people.contains(&sign_in.0) && agent.sessions.get(sign_in.0).is_some_and(|session| session.sign_in == sign_in)
 }
 
 /// Takes the token out of the object, which may hold nothing else: what we do not know we cannot keep.

@@ -14,12 +14,13 @@ mod target;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use credmint_vocabulary::{Failure, FailureKind, Secret};
+use tokio::time::sleep;
 use zeroize::Zeroizing;
 
 use crate::agent::Agent;
@@ -42,12 +43,16 @@ pub(crate) struct Bridge {
 
 impl Bridge {
     /// Listens on the port of the settings, unless it does. Before anything else is tried: if that fails, Terraform asks
-    /// here without a session and is told why, and nobody else can have the port.
+    /// here without a session and is told why, and nobody else can have the port. It may be the agent before us that still ends.
     pub(crate) async fn listen(&self, agent: &Rc<Agent>, recipe: &Recipe) -> Result<(), Failure> {
         let port = recipe.settings.bridge.port_for(credmint_local_machine::own_uid());
-        if !self.listening.borrow().contains_key(&port) {
-            let addresses = listen::listen(agent, port).await?;
-            self.listening.borrow_mut().insert(port, addresses);
+        let began = Instant::now();
+        while !self.listening.borrow().contains_key(&port) {
+            match listen::listen(agent, port).await {
+                Ok(addresses) => drop(self.listening.borrow_mut().insert(port, addresses)),
+                Err(failure) if failure.usurped && began.elapsed() < AN_AGENT_ENDS => sleep(BETWEEN_TRIES).await,
+                Err(failure) => return Err(failure),
+            }
         }
         Ok(())
     }
@@ -102,5 +107,37 @@ pub(crate) fn random_token() -> Result<Secret<String>, Failure> {
     Ok(Secret::from(text.as_str()))
 }
 
+/// How long an agent that was told to end may still hold its port.
+const AN_AGENT_ENDS: Duration = Duration::from_millis(500);
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+
 #[cfg(test)]
 pub(crate) use target::tests::recipe as recipe_for_tests;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::task::LocalSet;
+
+    #[tokio::test]
+    async fn a_port_that_an_ending_agent_gives_back_in_a_moment_is_waited_for_and_another_programs_is_not_for_long() {
+        let test = async {
+            let held = crate::loopback::bind(0).await.expect("a port");
+            let port = held.first().map(|(address, _)| address.port()).expect("bound");
+            let recipe = target::tests::recipe_with("https://127.0.0.1:8443", &format!("[bridge]\nport = {port}\n"));
+            let agent = Agent::new(false, Vec::new());
+            let bridge = agent.bridge.as_ref().expect("one that stays");
+            let began = Instant::now();
+            assert!(bridge.listen(&agent, &recipe).await.is_err_and(|failure| failure.usurped));
+            assert!(began.elapsed() < 4 * AN_AGENT_ENDS);
+            let ends = async {
+                sleep(AN_AGENT_ENDS / 4).await;
+                drop(held);
+            };
+            let (first, second, ()) =
+                tokio::join!(bridge.listen(&agent, &recipe), bridge.listen(&agent, &recipe), ends);
+            assert!(first.is_ok() && second.is_ok(), "whoever asks at the same time waits for the same port");
+        };
+        LocalSet::new().run_until(test).await;
+    }
+}

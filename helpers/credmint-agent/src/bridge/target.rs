@@ -83,8 +83,12 @@ pub(super) mod tests {
     }
 
     pub(in crate::bridge) fn recipe_at(upstream: &str) -> Rc<Recipe> {
+        recipe_with(upstream, "")
+    }
+
+    pub(in crate::bridge) fn recipe_with(upstream: &str, more: &str) -> Rc<Recipe> {
         let text = format!(
-            "[issuer.lab]\nkind = \"local-ca\"\ncommon_name = \"demo\"\n\
+            "{more}[issuer.lab]\nkind = \"local-ca\"\ncommon_name = \"demo\"\n\
              [host.\"registry.corp.example\"]\nissuer = \"lab\"\nupstream = \"{upstream}\"\n"
         );
         let settings = credmint_settings::read(&[("test".into(), text)]).expect("valid");

@@ -5,8 +5,10 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use credmint_local_machine::is_another_users;
 use http::{HeaderMap, header};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 
 /// Binds a port on both loopback families, or on none if somebody else holds one; 0 means any port, the same on both.
 pub(crate) async fn bind(port: u16) -> Result<Vec<(SocketAddr, TcpListener)>, (SocketAddr, io::Error)> {
@@ -40,6 +42,13 @@ pub(crate) fn is_taken(error: &io::Error) -> bool {
 pub(crate) fn own_name(headers: &HeaderMap, port: u16) -> Option<&str> {
     let host = headers.get(header::HOST)?.to_str().ok()?;
     ["127.0.0.1", "[::1]", "localhost"].iter().any(|name| host == format!("{name}:{port}")).then_some(host)
+}
+
+/// Tells whether a connection is turned away at once: when half of the places are taken, other users of the machine, as far as
+/// the kernel tells who they are, get none of the other half. Before that nobody reads the kernel's long tables.
+pub(crate) fn is_crowded_out(places: &Semaphore, most: usize, stream: &TcpStream) -> bool {
+    let ends = || stream.local_addr().ok().zip(stream.peer_addr().ok());
+    places.available_permits() < most / 2 && ends().is_some_and(|(near, far)| is_another_users(near, far))
 }
 
 /// `EAFNOSUPPORT` on Linux, macOS and Windows, for which the standard library has no kind of its own.

@@ -11,6 +11,34 @@ use credmint_test_kit::{Browser, OpenIdProvider};
 const ASK: &str = r#"my $s = IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $ARGV[0]) or die "no connection"; alarm 10;
     print $s "GET $ARGV[1] HTTP/1.1\r\nHost: localhost:$ARGV[0]\r\n$ARGV[2]\r\n\r\n"; print scalar <$s>;"#;
 
+/// Holds many connections to a port and says nothing over them.
+const CROWD: &str = r#"my @all = map { IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $ARGV[0]) } 1..120; $| = 1; print "there\n"; sleep 9;"#;
+
+#[test]
+fn another_user_who_holds_every_connection_that_they_get_leaves_enough_for_the_person() {
+    let Some(other) = Somebody::moves_in() else { return };
+    let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
+    let issuer = provider.issuer();
+    user.settings(format!(
+        "[identity.me]\nkind = \"oidc\"\nissuer = \"{issuer}\"\nclient_id = \"cli\"\nredirect_host = \"localhost\"\n"
+    ));
+    let mut login = user.home.run("credmint").args(["login", "me", "--no-browser"]).start();
+    let url = login.shows("the address", |text| link(text, "http://localhost:"));
+    let (port, _) = url["http://localhost:".len()..].split_once('/').expect("a port and a path");
+    let mut crowd = other.run("perl", &["-MIO::Socket::INET", "-e", CROWD, port]).start();
+    crowd.shows("their connections", |text| text.contains("there").then_some(()));
+    let began = std::time::Instant::now();
+    let mut browser = Browser::of("alice");
+    let back = browser.sent_back(&url);
+    assert_eq!(browser.opens(&back).status, 200);
+    login.output().success();
+    assert!(began.elapsed() < std::time::Duration::from_secs(6), "it took {:?}", began.elapsed());
+    for issued in provider.issued() {
+        user.canary.watch("refresh token", issued.refresh_token);
+    }
+    user.check();
+}
+
 #[test]
 fn another_user_who_reads_the_address_neither_takes_it_nor_spoils_it() {
     let Some(other) = Somebody::moves_in() else { return };

@@ -62,6 +62,7 @@ async fn accept(agent: Rc<Agent>, listener: TcpListener, limit: Arc<Semaphore>) 
     loop {
         let Ok(permit) = Arc::clone(&limit).acquire_owned().await else { return };
         match listener.accept().await {
+            Ok((stream, _)) if loopback::is_crowded_out(&limit, MOST_CONNECTIONS, &stream) => {}
             Ok((stream, _)) => {
                 tokio::task::spawn_local(serve(Rc::clone(&agent), stream, permit));
             }

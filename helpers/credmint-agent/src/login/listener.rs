@@ -154,6 +154,7 @@ async fn accept(door: Rc<Door>, listener: TcpListener, limit: Arc<Semaphore>) {
     loop {
         let Ok(permit) = Arc::clone(&limit).acquire_owned().await else { return };
         match listener.accept().await {
+            Ok((stream, _)) if loopback::is_crowded_out(&limit, MOST_CONNECTIONS, &stream) => {}
             Ok((stream, _)) => drop(tokio::task::spawn_local(serve(Rc::clone(&door), stream, permit))),
             // Out of file descriptors, or the peer gave up: others still come.
             Err(_) => sleep(Duration::from_millis(50)).await,

@@ -7,7 +7,7 @@ use credmint_vocabulary::{Failure, Hostname, Timestamp, printable};
 use serde_json::{Value, json};
 
 use crate::command_line::ExplainArguments;
-use crate::out::{Style, Tone};
+use crate::out::{Style, Tone, phrases};
 use crate::{agent, entry, out, people_host, setup};
 
 /// Runs the verb.
@@ -67,17 +67,7 @@ fn route(explanation: &Explanation, now: Timestamp, style: Style) -> Vec<String>
 
 /// Puts words beside their heading, in lines that fit on a terminal of 80 columns where a blank allows it.
 pub(crate) fn folded(heading: &str, words: &str) -> Vec<String> {
-    let mut lines = vec![format!("  {heading:<10}")];
-    for word in words.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.trim().is_empty() || line.chars().count() + word.chars().count() < 80 => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(format!("             {word}")),
-        }
-    }
-    lines
+    out::folded(&format!("  {heading:<10} "), 13, words)
 }
 
 fn identities(identities: &[IdentityClaims], now: Timestamp, style: Style) -> Vec<String> {
@@ -120,7 +110,10 @@ fn delivered(deliver: &str) -> String {
 fn kept(explanation: &Explanation, now: Timestamp) -> Vec<String> {
     let silent = |identity: &IdentityClaims| ["absent", "failed"].contains(&identity.state.as_str());
     match &explanation.entry {
-        Some(entry) => [folded("kept", &entry::holds(entry)), folded("ends", &entry::ends(entry, now))].concat(),
+        Some(entry) => {
+            let (kept, ends) = (entry::holds(entry), entry::ends(entry, now));
+            [folded("kept", &phrases(&kept)), folded("ends", &phrases(&ends))].concat()
+        }
         None if !explanation.identities.is_empty() && explanation.identities.iter().all(silent) => {
             folded("kept", "nothing, and no identity has an answer: the next `get` is refused")
         }

@@ -8,7 +8,8 @@ use credmint_vocabulary::{Failure, FailureKind, Timestamp, printable};
 use serde_json::{Value, json};
 
 use crate::command_line::{AgentCommand, StatusArguments};
-use crate::out::{Style, Tone};
+use crate::explain::folded;
+use crate::out::{Style, Tone, phrases};
 use crate::sign_in::session;
 use crate::{agent, enrol, entry, out, people_host};
 
@@ -162,16 +163,15 @@ fn entries(status: &Status, now: Timestamp, style: Style) -> Vec<String> {
 
 fn one_entry(entry: &EntryStatus, now: Timestamp, style: Style) -> Vec<String> {
     let subject = entry.subject.as_ref().map(|subject| format!(", {}", printable(subject, 300))).unwrap_or_default();
-    let mut lines = vec![
-        String::new(),
-        style.paint(Tone::Heading, &entry.hostname),
-        format!("  identity   {}{subject}", entry.identity),
-        format!("  issuer     {}", entry.issuer),
-        format!("  kept       {}", entry::holds(entry)),
-        format!("  ends       {}", entry::ends(entry, now)),
+    let notes = entry.notes.iter().flat_map(|note| folded("note", &printable(note, 600)));
+    let heading = style.paint(Tone::Heading, &entry.hostname);
+    let parts = [
+        folded("identity", &format!("{}{subject}", entry.identity)),
+        folded("issuer", &entry.issuer),
+        folded("kept", &phrases(&entry::holds(entry))),
+        folded("ends", &phrases(&entry::ends(entry, now))),
     ];
-    lines.extend(entry.notes.iter().map(|note| format!("  note       {}", printable(note, 600))));
-    lines
+    [String::new(), heading].into_iter().chain(parts.concat()).chain(notes).collect()
 }
 
 fn last_failures(failures: &[LastFailure], style: Style) -> Vec<String> {
@@ -186,7 +186,9 @@ fn one_failure(failure: &LastFailure, style: Style) -> Vec<String> {
     let shown = |text: &str| printable(text, 600);
     let host = failure.hostname.as_ref().map(|host| format!(", {}", shown(host))).unwrap_or_default();
     let kind = style.paint(Tone::Bad, &shown(&failure.kind));
-    let mut lines = vec![format!("  {}  {kind}, {}{host}", shown(&failure.time), shown(&failure.program))];
+    let head = format!("{kind}, {}{host}", shown(&failure.program));
+    let mut lines = out::folded(&format!("  {}  ", shown(&failure.time)), 4, &head);
+    // What is searched for and copied is not folded, except by the terminal.
     lines.push(format!("    {}", shown(&failure.what)));
     lines.extend(failure.hint.as_ref().map(|hint| format!("    hint: {}", shown(hint))));
     lines

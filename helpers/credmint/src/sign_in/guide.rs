@@ -37,7 +37,7 @@ Nobody else should have sent you this";
 pub(crate) fn visit(visit: &Visit, opened: Option<&Result<(), String>>) -> String {
     let (who, url) = (shown(&visit.who), address(&visit.url));
     let head = match opened {
-        Some(Ok(())) => format!("The browser opens to sign in at {who}. If it does not, open this address:"),
+        Some(Ok(())) => format!("The browser opens to sign in at {who}.\nIf it does not, open this address:"),
         Some(Err(why)) => {
             format!("No browser could be opened ({}).\nTo sign in at {who}, open this address:", shown(why))
         }

@@ -6,7 +6,8 @@ use credmint_agent_protocol::SessionStatus;
 use credmint_vocabulary::{Timestamp, printable};
 
 use crate::entry::remaining;
-use crate::out::{Style, Tone};
+use crate::explain::folded;
+use crate::out::{Style, Tone, phrases};
 
 /// Says that somebody has just signed in.
 pub(crate) fn signed_in(session: &SessionStatus, now: Timestamp, style: Style) -> Vec<String> {
@@ -28,10 +29,11 @@ pub(crate) fn status(session: &SessionStatus, now: Timestamp, style: Style) -> V
     if session.over {
         let heading = style.paint(Tone::Bad, &format!("{} (session over)", shown(&session.identity)));
         let next = format!("  next       credmint login {}", shown(&session.identity));
-        return vec![String::new(), heading, format!("  why        {}", shown(&session.how_it_ends)), next];
+        let why = folded("why", &shown(&session.how_it_ends));
+        return [String::new(), heading].into_iter().chain(why).chain([next]).collect();
     }
-    let person = format!("  person     {}, since {}", who(session), shown(&session.since));
-    [String::new(), heading, person].into_iter().chain(details(session, now)).collect()
+    let person = folded("person", &phrases(&format!("{}, since {}", who(session), shown(&session.since))));
+    [String::new(), heading].into_iter().chain(person).chain(details(session, now)).collect()
 }
 
 fn who(session: &SessionStatus) -> String {
@@ -42,18 +44,13 @@ fn who(session: &SessionStatus) -> String {
 fn details(session: &SessionStatus, now: Timestamp) -> Vec<String> {
     let at = |time: &String| format!("{}{}", shown(time), remaining(time, now));
     let renewed = session.renews.as_ref().map(|time| format!(", renewed at {}", shown(time))).unwrap_or_default();
-    let token = session.until.as_ref().map(|until| format!("  token      until {}{renewed}", at(until)));
+    let token = session.until.as_ref().map(|until| folded("token", &phrases(&format!("until {}{renewed}", at(until)))));
     let ends = Some(shown(&session.how_it_ends)).filter(|words| !words.is_empty());
-    let scopes = not_granted(&session.not_granted).map(|words| format!("  scopes     {words}"));
-    let kept = session.remembered.as_ref().map(|place| format!("  remembered in {}", shown(place)));
-    let not_kept = session.not_remembered.as_ref().map(|why| format!("  not kept   {}", shown(why)));
-    token
-        .into_iter()
-        .chain(ends.map(|words| format!("  ends       {words}")))
-        .chain(scopes)
-        .chain(kept)
-        .chain(not_kept)
-        .collect()
+    let scopes = not_granted(&session.not_granted).map(|words| folded("scopes", &words));
+    let kept = session.remembered.as_ref().map(|place| vec![format!("  remembered in {}", shown(place))]);
+    let not_kept = session.not_remembered.as_ref().map(|why| vec![format!("  not kept   {}", shown(why))]);
+    let parts = [token, ends.map(|words| folded("ends", &phrases(&words))), scopes, kept, not_kept];
+    parts.into_iter().flatten().flatten().collect()
 }
 
 /// Says which scopes the issuer did not grant, and what that means.
@@ -118,7 +115,9 @@ pub(crate) mod tests {
     fn what_was_not_granted_is_said_with_what_it_means() {
         let without = |scopes: &[&str]| {
             let not_granted = scopes.iter().map(|&scope| scope.to_owned()).collect();
-            status(&SessionStatus { not_granted, ..session() }, now(), Style::Plain).join("\n")
+            status(&SessionStatus { not_granted, ..session() }, now(), Style::Plain)
+                .join("\n")
+                .replace("\n             ", " ")
         };
         assert!(!without(&[]).contains("scopes"));
         assert!(without(&["offline_access"]).contains("did not grant offline_access: nobody stays signed in longer"));

@@ -140,10 +140,23 @@ impl Page {
 fn refused(failure: &Failure) -> String {
     let hint = failure.hint.as_deref().unwrap_or("credmint login");
     format!(
-        "<p>{}</p>\n<p class=\"do\"><span>What to do</span> {}</p>\n<p class=\"small\">The terminal says the same.</p>\n",
-        escaped(&failure.what),
-        escaped(hint)
+        "<p class=\"what\">{}</p>\n<p class=\"do\"><span>What to do</span> {}</p>\n<p class=\"small\">The terminal says the same.</p>\n",
+        with_code(&failure.what),
+        with_code(hint)
     )
+}
+
+/// Shows what stands between two backticks as the terminal's words.
+fn with_code(text: &str) -> String {
+    let safe = escaped(text);
+    let pieces: Vec<&str> = safe.split('`').collect();
+    if pieces.len().is_multiple_of(2) {
+        return safe;
+    }
+    let piece = |(at, piece): (usize, &&str)| {
+        if at.is_multiple_of(2) { (*piece).to_owned() } else { format!("<code>{piece}</code>") }
+    };
+    pieces.iter().enumerate().map(piece).collect()
 }
 
 const USED: &str = "<p>This address is good for one browser, and another one opened it before. \
@@ -264,6 +277,12 @@ mod tests {
         let html = text(&refused).await;
         assert_eq!(refused.response().status(), StatusCode::FORBIDDEN);
         assert!(html.contains("id.corp.example refused") && html.contains("</span> credmint login me --device</p>"));
+    }
+
+    #[test]
+    fn words_of_the_terminal_look_like_it_and_stay_escaped() {
+        assert_eq!(with_code("no `me` here, `<b>`"), "no <code>me</code> here, <code>&lt;b&gt;</code>");
+        assert_eq!(with_code("a ` alone"), "a ` alone");
     }
 
     #[tokio::test]

@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::encoding::from_base64;
+use crate::home::Home;
+use crate::run::Running;
 use crate::{peer, processes};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -127,13 +129,41 @@ impl Chromium {
         self.value(&format!("document.querySelector('{selector}').click()"));
     }
 
+    /// Opens it without any page; then [`Chromium::show`] has something to show.
+    pub fn open<'home>(&self, home: &'home Home) -> Running<'home> {
+        home.run(self.program()).arg("about:blank").start()
+    }
+
+    /// Shows a page that was not fetched from anywhere.
+    pub fn show(&mut self, html: &str) {
+        let frames = self.call("Page.getFrameTree", json!({}));
+        let frame = &frames["frameTree"]["frame"]["id"];
+        self.call("Page.setDocumentContent", json!({ "frameId": frame, "html": html }));
+        self.wait_for("document.body");
+    }
+
     /// Takes a picture as `target/screenshots/<name>.png`, in light or dark, of a window or a phone; gives the file.
     pub fn picture(&mut self, name: &str, is_dark: bool, is_phone: bool) -> PathBuf {
-        let scheme = json!({ "name": "prefers-color-scheme", "value": if is_dark { "dark" } else { "light" } });
-        self.call("Emulation.setEmulatedMedia", json!({ "features": [scheme] }));
-        let (width, height) = if is_phone { (390, 780) } else { (960, 600) };
+        self.sized(if is_phone { (390, 780) } else { (960, 600) }, is_phone);
+        self.taken(name, is_dark)
+    }
+
+    /// Takes a picture of the whole page, at this width and as high as the page is.
+    pub fn whole_picture(&mut self, name: &str, is_dark: bool, width: u16) -> PathBuf {
+        self.sized((width, 1), width < 480);
+        let height = self.value("document.documentElement.scrollHeight").as_u64().unwrap_or(1);
+        self.sized((width, height), width < 480);
+        self.taken(name, is_dark)
+    }
+
+    fn sized(&mut self, (width, height): (u16, u64), is_phone: bool) {
         let screen = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone });
         self.call("Emulation.setDeviceMetricsOverride", screen);
+    }
+
+    fn taken(&mut self, name: &str, is_dark: bool) -> PathBuf {
+        let scheme = json!({ "name": "prefers-color-scheme", "value": if is_dark { "dark" } else { "light" } });
+        self.call("Emulation.setEmulatedMedia", json!({ "features": [scheme] }));
         let picture = self.call("Page.captureScreenshot", json!({ "format": "png" }));
         let bytes = from_base64(picture["data"].as_str().expect("a picture"));
         let directory = peer::repository().join("target/screenshots");

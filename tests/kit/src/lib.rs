@@ -41,11 +41,13 @@ pub mod memory;
 pub mod openbao;
 pub mod openid_provider;
 pub mod peer;
+pub mod pictures;
 pub mod processes;
 pub mod proxy;
 pub mod random;
 pub mod registry;
 pub mod run;
+pub mod screen;
 pub mod secret_service;
 pub mod terraform;
 

@@ -27,6 +27,7 @@ pub struct Run<'home> {
     deadline: Duration,
     is_answer: bool,
     has_terminal: bool,
+    size: Option<(u16, u16)>,
 }
 
 /// What a program did.
@@ -89,6 +90,7 @@ impl<'home> Run<'home> {
             deadline,
             is_answer: false,
             has_terminal: false,
+            size: None,
         }
     }
 
@@ -163,6 +165,13 @@ impl<'home> Run<'home> {
         self
     }
 
+    /// Gives it a terminal of so many columns and lines, on which it can draw.
+    #[must_use]
+    pub fn terminal_of(mut self, columns: u16, lines: u16) -> Self {
+        self.size = Some((columns, lines));
+        self.terminal()
+    }
+
     fn command(&self) -> Command {
         if !self.has_terminal {
             let mut command = Command::new(&self.program);
@@ -171,8 +180,11 @@ impl<'home> Run<'home> {
         }
         let words = [self.program.as_os_str()].into_iter().chain(self.arguments.iter().map(OsString::as_os_str));
         let line: Vec<String> = words.map(|word| quoted(&word.to_string_lossy())).collect();
+        let size =
+            self.size.map(|(columns, lines)| format!("stty cols {columns} rows {lines}; exec ")).unwrap_or_default();
+        let line = size + &line.join(" ");
         let mut command = Command::new("script");
-        command.args(["--quiet", "--return", "--flush", "--command", &line.join(" "), "/dev/null"]);
+        command.args(["--quiet", "--return", "--flush", "--command", &line, "/dev/null"]);
         command
     }
 

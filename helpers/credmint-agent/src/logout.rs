@@ -108,10 +108,7 @@ async fn end(agent: &Rc<Agent>, session: &Rc<Session>, deadline: Deadline, accou
     agent.requests.drop_of(session.sign_in.0.digest());
     let entries = agent.take_entries_of(session.sign_in.0);
     session.rest(deadline.at_most(Instant::now(), FOR_A_RENEWAL)).await;
-    let revoked = revoked(agent, session, deadline).await;
-    let all_went_with_it = matches!(session.source, Source::Vault(_)) && revoked.is_ok();
-    account.note(revoked);
-    remembered::forget(agent, session, deadline, account).await;
+    // Before anything is waited for: it may land meanwhile.
     if session.is_being_renewed() {
         let name = &session.name;
         account.failed.push(format!(
@@ -119,6 +116,10 @@ async fn end(agent: &Rc<Agent>, session: &Rc<Session>, deadline: Deadline, accou
         ));
         late_renewal::revoke_when_it_lands(agent, session);
     }
+    let revoked = revoked(agent, session, deadline).await;
+    let all_went_with_it = matches!(session.source, Source::Vault(_)) && revoked.is_ok();
+    account.note(revoked);
+    remembered::forget(agent, session, deadline, account).await;
     for entry in entries {
         agent.close_bridge(&entry);
         if all_went_with_it {
@@ -278,6 +279,7 @@ mod tests {
             let settings = credmint_settings::read(&[("test".into(), text.into())]).expect("valid");
             let key = session_of("me", &settings.identities["me"]).expect("a person");
             for (first, again) in [("r1", None), ("r3", Some("r9"))] {
+                script.hold();
                 let session = remembering::signed_in(&agent, key, &script, (0, first)).await;
                 assert!(subject(&agent, &session, soon(5)).await.is_err(), "it flies on");
                 let (mut account, writes) = (Account::default(), shelf.writes());
@@ -286,6 +288,7 @@ mod tests {
                 if let Some(again) = again {
                     remembering::signed_in(&agent, key, &script, (3600, again)).await;
                 }
+                script.release();
                 while Rc::strong_count(&agent.busy) > 1 {
                     tokio::task::yield_now().await;
                 }

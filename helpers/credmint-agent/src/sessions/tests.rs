@@ -26,6 +26,8 @@ struct Inner {
     answers: RefCell<VecDeque<Result<Tokens, RefreshError>>>,
     asked_with: RefCell<Vec<String>>,
     revoked: RefCell<Vec<String>>,
+    held: Cell<bool>,
+    go: tokio::sync::Notify,
 }
 
 impl Script {
@@ -38,8 +40,21 @@ impl Script {
     pub(crate) async fn next(&self, tokens: &Tokens) -> Result<Tokens, RefreshError> {
         let with = tokens.refresh.as_ref().map(|token| token.expose().clone()).unwrap_or_default();
         self.0.asked_with.borrow_mut().push(with);
-        sleep(Duration::from_millis(50)).await;
+        if self.0.held.get() {
+            self.0.go.notified().await;
+        } else {
+            sleep(Duration::from_millis(50)).await;
+        }
         self.0.answers.borrow_mut().pop_front().expect("an answer is left")
+    }
+
+    /// Answers the next question when it is let go.
+    pub(crate) fn hold(&self) {
+        self.0.held.set(true);
+    }
+
+    pub(crate) fn release(&self) {
+        self.0.go.notify_one();
     }
 
     pub(crate) fn note_revoked(&self, tokens: &Tokens) {

@@ -212,9 +212,11 @@ async fn who_signs_in_again_wins_over_a_renewal_of_the_sign_in_before() {
             Err(credmint_identities::RefreshError::Over("used".into())),
         ]);
         for _ in 0..2 {
+            script.hold();
             let before = signed_in(&agent, key(), &script, (0, "r1")).await;
             assert!(subject(&agent, &before, soon(5)).await.is_err(), "it flies on");
             let session = signed_in(&agent, key(), &script, (3600, "r9")).await;
+            script.release();
             before.rest(soon(5000)).await;
             assert!(is_kept(&agent, "r9").await, "neither overwritten, nor used, nor deleted");
             assert!(session.comes_back());
@@ -276,10 +278,12 @@ async fn an_agent_may_be_replaced_whose_sign_ins_come_back() {
     let test = async {
         let agent = agent(&Shelf::default());
         let script = Script::of([Ok(tokens("b", Some(3600), Some("r2")))]);
+        script.hold();
         let session = signed_in(&agent, key(), &script, (0, "r1")).await;
         assert!(agent.can_be_replaced(clock::now(), 0));
         assert!(subject(&agent, &session, soon(5)).await.is_err(), "it flies on");
         assert!(!agent.can_be_replaced(clock::now(), 0), "the issuer may have taken the token that is kept");
+        script.release();
         session.rest(soon(5000)).await;
         assert!(agent.can_be_replaced(clock::now(), 0));
         Rc::clone(&agent).sessions.clear();

@@ -4,6 +4,7 @@
 
 use std::io::{self, Read, Write};
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use zeroize::Zeroizing;
 
@@ -80,7 +81,19 @@ fn send(stream: &mut dyn Stream, frame: &Frame) -> Result<(), AskError> {
     Ok(stream.flush()?)
 }
 
-fn receive<M: DeserializeOwned>(stream: &mut dyn Stream) -> Result<M, AskError> {
+/// Sends one more message in a conversation that goes on.
+///
+/// # Errors
+/// As [`ask`].
+pub fn say<M: Serialize>(stream: &mut dyn Stream, message: &M) -> Result<(), AskError> {
+    send(stream, &Frame::encode(message)?)
+}
+
+/// Receives one more message in a conversation that goes on.
+///
+/// # Errors
+/// As [`ask`].
+pub fn receive<M: DeserializeOwned>(stream: &mut dyn Stream) -> Result<M, AskError> {
     let mut head = [0; 4];
     stream.read_exact(&mut head)?;
     let mut json = Zeroizing::new(vec![0; decode_length(head)?]);

@@ -9,12 +9,13 @@ mod explanation;
 mod frame;
 mod lock;
 mod message;
+mod run;
 mod services;
 mod sign_in;
 mod wire_secret;
 
 pub use certificate::{CertificateDetails, CertificateReport, CertificateWanted, Finding, SelfCheck};
-pub use client::{AskError, Stream, ask, attend, converse};
+pub use client::{AskError, Stream, ask, attend, converse, receive, say};
 pub use enrol::{Enrol, RequestStatus};
 pub use explanation::{Explanation, IdentityClaims};
 pub use frame::{Frame, FrameError, MAXIMUM_FRAME, decode, decode_length};
@@ -22,6 +23,7 @@ pub use lock::{LockStatus, Passphrase};
 pub use message::{
     Answer, Ask, BUILD, Credential, EntryStatus, FailureOnWire, Got, Need, Reply, Request, Status, Supply, VERSION,
 };
+pub use run::{RunEnd, RunHost, RunOpen, RunOver, RunWanted};
 pub use services::ServicesOffered;
 pub use sign_in::{Approve, Login, Logout, Pasted, SessionStatus, Visit};
 pub use wire_secret::WireSecret;

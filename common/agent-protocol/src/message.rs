@@ -11,6 +11,7 @@ use crate::certificate::{CertificateReport, CertificateWanted};
 use crate::enrol::{Enrol, RequestStatus};
 use crate::explanation::Explanation;
 use crate::lock::{LockStatus, Passphrase};
+use crate::run::{RunOpen, RunOver, RunWanted};
 use crate::services::ServicesOffered;
 use crate::sign_in::{Approve, Login, Logout, SessionStatus, Visit};
 use crate::wire_secret::WireSecret;
@@ -73,6 +74,8 @@ pub enum Ask {
     Login(Login),
     /// A person signs out.
     Logout(Logout),
+    /// A run of `credmint exec`.
+    Run(RunWanted),
     /// What is kept is encrypted under a passphrase.
     Lock(Passphrase),
     /// It is decrypted.
@@ -104,6 +107,7 @@ impl Ask {
             }
             // Its deadline is the person's, not the request's.
             Self::Login(login) => (&mut login.settings, &mut login.usual_settings),
+            Self::Run(run) => (&mut run.settings, &mut run.usual_settings),
             Self::Logout(logout) => (&mut logout.settings, &mut logout.usual_settings),
             Self::Status { settings, usual_settings } => (settings, usual_settings),
             Self::Lock(_) | Self::Unlock(_) | Self::Stop | Self::Unknown => return,
@@ -117,6 +121,7 @@ impl Ask {
         match self {
             Self::Get(got) | Self::Listen(got) => build.clone_into(&mut got.build),
             Self::Login(login) => build.clone_into(&mut login.build),
+            Self::Run(run) => build.clone_into(&mut run.build),
             _ => {}
         }
     }
@@ -192,6 +197,10 @@ pub enum Reply {
     },
     /// Signed in.
     SignedIn(SessionStatus),
+    /// A run has begun; it ends with the connection, or when the caller says so.
+    RunOpen(RunOpen),
+    /// A run has ended.
+    RunOver(RunOver),
     /// Signed out.
     LoggedOut {
         /// What was ended, in words.
@@ -211,7 +220,10 @@ impl Reply {
     /// Tells whether another frame follows.
     #[must_use]
     pub fn is_progress(&self) -> bool {
-        matches!(self, Self::Need(_) | Self::Visit(_) | Self::Approve(_) | Self::Waiting | Self::Again { .. })
+        matches!(
+            self,
+            Self::Need(_) | Self::Visit(_) | Self::Approve(_) | Self::Waiting | Self::Again { .. } | Self::RunOpen(_)
+        )
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{
-    Answer, Ask, AskError, BUILD, FrameError, Login, Pasted, Reply, Request, VERSION, attend, converse,
+    Answer, Ask, AskError, BUILD, FrameError, Login, Pasted, Reply, Request, RunWanted, VERSION, attend, converse,
 };
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
 
@@ -116,6 +116,23 @@ fn attend_once(
     let mut connection = reach(deadline)?;
     connection.wait_until(patience);
     Ok(attend(&mut connection, request, &supply::supply, told)?)
+}
+
+/// Opens a run and gives the connection that it lasts as long as; starts an agent where none runs.
+///
+/// # Errors
+/// [`AskAgentError`]; a failure that the agent reports is an answer.
+pub fn open_run(wanted: RunWanted, deadline: Deadline) -> Result<(Answer, Connection), AskAgentError> {
+    let mut request = Request { version: VERSION, ask: Ask::Run(wanted) };
+    request.ask.say_build(BUILD);
+    let mut connection = reach(deadline)?;
+    match put(&mut connection, &mut request, deadline) {
+        Err(AskError::Stream(error)) if went_away(&error) => std::thread::sleep(DYING),
+        outcome => return Ok((outcome?, connection)),
+    }
+    request.ask.say_build("");
+    let mut connection = reach(deadline)?;
+    Ok((put(&mut connection, &mut request, deadline)?, connection))
 }
 
 fn reach(deadline: Deadline) -> Result<Connection, AskAgentError> {

@@ -68,6 +68,7 @@ fn look(path: &Path) -> Result<(), DirectoryError> {
 
 /// Holds a directory's lock until dropped.
 #[cfg(unix)]
+#[derive(Debug)]
 pub(crate) struct Lock {
     _directory: std::os::fd::OwnedFd,
 }

@@ -93,6 +93,12 @@ pub fn home() -> Option<PathBuf> {
     absolute_path(if cfg!(windows) { USERPROFILE } else { HOME })
 }
 
+/// Gives all of it, for a program that is to have the same.
+#[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
+pub fn all() -> impl Iterator<Item = (OsString, OsString)> {
+    env::vars_os()
+}
+
 #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
 pub(crate) fn raw(name: &str) -> Option<OsString> {
     let sane = !name.is_empty() && !name.contains(['=', '\0']);

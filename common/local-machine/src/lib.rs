@@ -9,6 +9,7 @@ mod detach;
 mod directory;
 mod loopback_peer;
 mod own_program;
+mod run_directory;
 mod settings_files;
 mod socket;
 mod supply;
@@ -29,7 +30,7 @@ pub mod streams;
 pub mod terminal;
 
 pub use agent_program::find as find_agent;
-pub use ask_agent::{AskAgentError, ask_agent, ask_running, attend_sign_in, knock};
+pub use ask_agent::{AskAgentError, ask_agent, ask_running, attend_sign_in, knock, open_run};
 #[cfg(unix)]
 pub use detach::{detach, leave_working_directory};
 pub use last_failure::LastFailure;
@@ -37,6 +38,7 @@ pub use loopback_peer::is_another_users;
 pub use own_program::OwnProgram;
 pub use places::{PlaceError, socket_path, state_directory};
 pub use prefilter::could_route;
+pub use run_directory::{HeldRunDirectory, RunDirectory, RunDirectoryError};
 pub use settings_files::{SettingsFiles, SettingsFilesError};
 #[cfg(unix)]
 pub use socket::peer_uid;

@@ -80,6 +80,22 @@ pub fn socket_path() -> Result<PathBuf, PlaceError> {
     Ok(PathBuf::from(chosen.unwrap_or_else(|| format!(r"\\.\pipe\credmint-{person}"))))
 }
 
+/// Gives the directory in which runs have theirs: that of the socket.
+///
+/// # Errors
+/// As [`socket_path`].
+#[cfg(unix)]
+pub(crate) fn runs_directory() -> Result<PathBuf, PlaceError> {
+    let socket = socket_path()?;
+    socket.parent().map(Path::to_owned).ok_or(PlaceError::NoFile)
+}
+
+/// Gives the directory in which runs have theirs: a pipe has none.
+#[cfg(windows)]
+pub(crate) fn runs_directory() -> Result<PathBuf, PlaceError> {
+    state_directory().map(|state| state.join("runs")).ok_or(PlaceError::NoFile)
+}
+
 /// Gives the directory where the last failures are kept; it may not exist yet.
 #[must_use]
 pub fn state_directory() -> Option<PathBuf> {

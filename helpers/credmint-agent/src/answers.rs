@@ -44,12 +44,14 @@ fn session(agent: &Agent, recipe: &Rc<Recipe>) -> Result<Credential, Failure> {
 }
 
 fn bridge<'a>(agent: &'a Agent, recipe: &Recipe) -> Result<&'a Bridge, Failure> {
-    agent.bridge_for(&recipe.settings).ok_or_else(|| {
-        let what = format!("the bridge for {} needs an agent that stays", recipe.hostname);
-        let hint =
-            "do not ask for CREDMINT_AGENT=once or mode = \"once\", or deliver = \"inline\" or \"token\" for this host";
-        Failure::new(FailureKind::Settings, what).hint(hint)
-    })
+    agent.bridge_for(&recipe.settings).ok_or_else(|| needs_to_stay(&format!("the bridge for {}", recipe.hostname)))
+}
+
+/// Says that there is no bridge where nothing is kept.
+pub(crate) fn needs_to_stay(who: &str) -> Failure {
+    let hint =
+        "do not ask for CREDMINT_AGENT=once or mode = \"once\", or deliver = \"inline\" or \"token\" for this host";
+    Failure::new(FailureKind::Settings, format!("{who} needs an agent that stays")).hint(hint)
 }
 
 fn bearer(token: &Secret<String>, entry: &Entry) -> Credential {

@@ -8,6 +8,7 @@ mod bridge;
 mod certificate;
 mod connection;
 mod entries;
+mod exec;
 mod explain;
 mod failure;
 mod get;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
 
-use credmint_local_machine::{clock, hardening, report, socket_path};
+use credmint_local_machine::{RunDirectory, clock, hardening, report, socket_path};
 use credmint_vocabulary::{Failure, FailureKind};
 use tokio::io::{join, stdin, stdout};
 use tokio::task::LocalSet;
@@ -66,6 +66,7 @@ async fn stay(options: &Options, hardening: Vec<String>) -> Result<(), Failure> 
         credmint_local_machine::detach().map_err(|error| unable(&error))?;
     }
     let Some(listener) = Listener::on(&path).map_err(|error| unable(&error))? else { return Ok(()) };
+    RunDirectory::sweep();
     let agent = Agent::new(false, hardening);
     let renewals = tokio::task::spawn_local(renewal::run(Rc::clone(&agent)));
     let handed_out = tokio::select! {

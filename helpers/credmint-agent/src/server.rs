@@ -17,7 +17,7 @@ use crate::connection::{ConnectionError, Stream, receive_soon, send};
 use crate::recipe::{EntryKey, Recipe};
 use crate::sessions::Sessions;
 use crate::{
-    answers, certificate, explain, failure, get, lock, login, logout, offline, services, sessions, status,
+    answers, certificate, exec, explain, failure, get, lock, login, logout, offline, services, sessions, status,
     terraform_login,
 };
 
@@ -48,6 +48,7 @@ fn is_of_another_build(ask: &Ask) -> bool {
     let build = match ask {
         Ask::Get(got) | Ask::Listen(got) => &got.build,
         Ask::Login(login) => &login.build,
+        Ask::Run(run) => &run.build,
         _ => return false,
     };
     !build.is_empty() && build != BUILD
@@ -108,6 +109,7 @@ async fn answer(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Result<
         Ask::Enrol(asked) => offline::enrol(agent, stream, &asked).await,
         Ask::Login(login) => login::login(agent, stream, &login).await,
         Ask::Logout(logout) => logout::logout(agent, stream, &logout).await,
+        Ask::Run(wanted) => exec::run(agent, stream, &wanted).await,
         Ask::Lock(passphrase) => Ok(lock::lock(agent, passphrase).await?),
         Ask::Unlock(passphrase) => Ok(lock::unlock(agent, passphrase).await?),
         Ask::Stop => {
@@ -217,7 +219,7 @@ fn reads_of(settings: &Settings, hostname: &Hostname) -> CallerReads {
     settings.route(hostname).map(|route| credmint_identities::caller_reads(&route)).unwrap_or_default()
 }
 
-fn all_reads_of(settings: &Settings) -> CallerReads {
+pub(crate) fn all_reads_of(settings: &Settings) -> CallerReads {
     let mut all = CallerReads::default();
     for hostname in settings.hosts.keys() {
         let reads = reads_of(settings, hostname);

@@ -59,7 +59,8 @@ async fn sessions(agent: &Agent, settings: &Settings) -> Vec<SessionStatus> {
     all
 }
 
-fn recipe(agent: &Agent, settings: &Rc<Settings>, host: &Hostname, caller: &Caller) -> Option<Recipe> {
+/// Makes the recipe of a host for a caller who supplied what all routes read.
+pub(crate) fn recipe(agent: &Agent, settings: &Rc<Settings>, host: &Hostname, caller: &Caller) -> Option<Recipe> {
     Recipe::new(host.clone(), Rc::clone(settings), caller_for(settings, host, caller), &agent.sessions)
 }
 

@@ -5,9 +5,12 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{Answer, Ask, CertificateWanted, Got, Login, Logout, Pasted, Reply, ask as converse};
+use credmint_agent_protocol::{
+    Answer, Ask, CertificateWanted, Got, Login, Logout, Pasted, Reply, RunOpen, RunWanted, ask as converse,
+};
 use credmint_local_machine::{
-    AskAgentError, SettingsFiles, ask_agent, ask_running, attend_sign_in, clock, environment, start, supply,
+    AskAgentError, Connection, SettingsFiles, ask_agent, ask_running, attend_sign_in, clock, environment,
+    open_run as open_at_agent, start, supply,
 };
 use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Timestamp};
 
@@ -68,6 +71,16 @@ pub(crate) fn listen(host: &Hostname) -> Result<(), Failure> {
     match ask_or_start(Ask::Listen(about(host)))? {
         Answer::Done => Ok(()),
         other => Err(unexpected(&other)),
+    }
+}
+
+/// Opens a run that lasts as long as the connection, and starts an agent if there is none.
+pub(crate) fn open_run(wanted: RunWanted) -> Result<(RunOpen, Connection), Failure> {
+    let (answer, connection) = open_at_agent(wanted, deadline()).map_err(|error| error.failure("this run"))?;
+    match answered(Some(answer))? {
+        Some(Answer::RunOpen(open)) => Ok((open, connection)),
+        Some(other) => Err(unexpected(&other)),
+        None => Err(Failure::new(FailureKind::Internal, "the agent said nothing")),
     }
 }
 

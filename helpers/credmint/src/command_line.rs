@@ -11,6 +11,7 @@ use credmint_vocabulary::{Failure, FailureKind, Hostname};
 
 use crate::cert::CertArguments;
 use crate::enrol::ByHandArguments;
+use crate::exec::ExecArguments;
 
 /// Credentials for Terraform and OpenTofu, minted when they are needed and never written to disk.
 ///
@@ -107,6 +108,16 @@ pub(crate) enum Command {
     /// With --self-check the exit status says what the upstream made of it: 0 accepted, 1 it asks for no certificate,
     /// 77 refused, 69 not reached or not trusted, 78 settings.
     Cert(CertArguments),
+    /// Run a program that reaches the hosts of the settings, and nothing that has to be installed for it.
+    ///
+    /// The program, and what it starts, has a CLI configuration of its own for as long as it runs: yours, with the hosts of the
+    /// settings on the bridge at a port of this run, and a session token for each of them that is worth nothing elsewhere or
+    /// afterwards. Needs neither the helper nor `credmint setup`. An `http` state backend whose TF_HTTP_ADDRESS leads to such a
+    /// host goes through the bridge, too.
+    ///
+    /// Signals, terminal, standard streams and exit status are the program's own. Exit status besides: 127 no such program, 126 it
+    /// cannot be run, 128 and the number of the signal that ended it.
+    Exec(ExecArguments),
     /// Look after the agent.
     Agent(AgentArguments),
     /// See the main job on embedded parts, in a throw-away home.

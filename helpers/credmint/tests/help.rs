@@ -27,7 +27,7 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn help_is_like_the_golden_files() {
-    let verbs: [&[&str]; 16] = [
+    let verbs: [&[&str]; 17] = [
         &[],
         &["setup"],
         &["login"],
@@ -38,6 +38,7 @@ fn help_is_like_the_golden_files() {
         &["status"],
         &["explain"],
         &["cert"],
+        &["exec"],
         &["agent"],
         &["agent", "status"],
         &["agent", "stop"],

@@ -96,6 +96,11 @@ const CENSUS: &[(&str, usize, &str)] = &[
         "the marker, which opens nothing, into the answer of the token endpoint",
     ),
     ("helpers/credmint/src/lock.rs", 1, "the two times that a passphrase was typed are compared"),
+    (
+        "helpers/credmint/src/exec/variables.rs",
+        1,
+        "the session token of a run into the environment of the program that the run is for",
+    ),
     ("helpers/credmint/src/demo/client.rs", 2, "the demo shows lines of what the real client printed"),
     (
         "helpers/credmint/src/demo/command.rs",

@@ -40,6 +40,16 @@ impl Connection {
         Ok(Self { incoming, outgoing: Some(outgoing), deadline, slow: None })
     }
 
+    /// Makes two of it: one to read, one to write.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn split(self) -> io::Result<(Self, Self)> {
+        let outgoing = self.outgoing.as_ref().map(OwnedFd::try_clone).transpose()?;
+        let writing = Self { incoming: self.incoming.try_clone()?, outgoing, deadline: self.deadline, slow: None };
+        Ok((self, writing))
+    }
+
     /// Sets another deadline: some conversations wait for a person.
     pub fn wait_until(&mut self, deadline: Deadline) {
         self.deadline = deadline;

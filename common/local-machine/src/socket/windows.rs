@@ -102,6 +102,17 @@ impl Connection {
         Ok(Self::over(stdout, stdin, deadline))
     }
 
+    /// Makes two of it: one to read, one to write.
+    ///
+    /// # Errors
+    /// None on Windows.
+    pub fn split(self) -> io::Result<(Self, Self)> {
+        let Self { incoming, rest, outgoing, deadline } = self;
+        let (_, silent) = sync_channel(1);
+        let reading = Self { incoming, rest, outgoing: Box::new(io::sink()), deadline };
+        Ok((reading, Self { incoming: silent, rest: Zeroizing::new(Vec::new()), outgoing, deadline }))
+    }
+
     /// Sets another deadline: some conversations wait for a person.
     pub fn wait_until(&mut self, deadline: Deadline) {
         self.deadline = deadline;

@@ -11,6 +11,7 @@ use credmint_vocabulary::{Failure, Secret};
 use url::Url;
 
 use super::random_token;
+use super::run::RunNumber;
 use crate::recipe::{EntryKey, Recipe};
 
 /// Leads to one upstream URL with one route's credential.
@@ -20,6 +21,8 @@ pub(super) struct Capability {
     pub(super) recipe: Rc<Recipe>,
     /// Which URL, in the upstream's own words.
     pub(super) url: Url,
+    /// The run of `credmint exec` that it was given to.
+    pub(super) run: Option<RunNumber>,
 }
 
 /// Keeps the capabilities, the newest last.
@@ -29,8 +32,8 @@ pub(super) struct Capabilities {
 }
 
 impl Capabilities {
-    /// Gives a capability for a URL.
-    pub(super) fn give(&self, recipe: &Rc<Recipe>, url: Url, now: Instant) -> Result<Secret<String>, Failure> {
+    /// Gives a capability.
+    pub(super) fn give(&self, to: Capability, now: Instant) -> Result<Secret<String>, Failure> {
         let segment = random_token()?;
         let copy = segment.copied();
         self.sweep(now);
@@ -38,7 +41,7 @@ impl Capabilities {
         if given.len() >= MOST_CAPABILITIES {
             given.pop_front();
         }
-        given.push_back((copy, now + LIFE, Capability { recipe: Rc::clone(recipe), url }));
+        given.push_back((copy, now + LIFE, to));
         Ok(segment)
     }
 
@@ -59,6 +62,11 @@ impl Capabilities {
         self.given.take();
     }
 
+    /// Withdraws all capabilities of a run.
+    pub(super) fn close_run(&self, run: RunNumber) {
+        self.given.borrow_mut().retain(|(_, _, to)| to.run != Some(run));
+    }
+
     /// Withdraws all capabilities of an entry.
     pub(super) fn close(&self, key: EntryKey) {
         self.given.borrow_mut().retain(|(_, _, to)| to.recipe.key != key);
@@ -77,7 +85,8 @@ mod tests {
     fn a_capability_ends_after_a_quarter_of_an_hour() {
         let (all, now) = (Capabilities::default(), Instant::now());
         let url = Url::parse("https://registry.corp.example/a.zip").expect("valid");
-        let segment = all.give(&recipe(), url, now).expect("given");
+        let to = Capability { recipe: recipe(), url, run: None };
+        let segment = all.give(to, now).expect("given");
         assert!(all.find(segment.expose().as_bytes(), now + LIFE - Duration::from_secs(1)).is_some());
         assert!(all.find(segment.expose().as_bytes(), now + LIFE).is_none());
         assert!(all.find(b"guess", now).is_none());

@@ -22,6 +22,7 @@ use super::Bridge;
 use super::refusal;
 use super::reply::{self, Body};
 use super::rewrite::Rewriter;
+use super::run::{self, RunNumber, Way};
 use super::target::{Asker, Target};
 use crate::agent::Agent;
 use crate::entries::{Entry, Held};
@@ -33,23 +34,24 @@ use crate::terraform_login;
 /// Answers one request; a failure is an answer too.
 pub(super) async fn answer(
     agent: Rc<Agent>,
-    port: u16,
+    way: Way,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
     if let Some(endpoint) = terraform_login::endpoint(request.uri()) {
-        let answered = terraform_login::answer(&agent, port, endpoint, request).await;
+        let answered = terraform_login::answer(&agent, way.port, endpoint, request).await;
         return Ok(answered.map(reply::whole));
     }
     let target = Target::of(request.uri());
     let asker = target.as_ref().map_or(Asker::Files, Target::asker);
     let hostname = target.as_ref().map(|target| target.hostname().clone());
-    let answered = match visit(&agent, port, target, &request) {
+    let answered = match visit(&agent, &way, target, &request) {
         Ok(visit) => forward(&agent, visit, request).await,
         Err(failure) => Err(failure),
     };
     Ok(answered.unwrap_or_else(|failure| {
         // Every user and every web page of the machine can fail here: what they make up pushes no failure of ours out.
         if let Some(hostname) = hostname.filter(|hostname| knows(&agent, hostname)) {
+            way.run.iter().for_each(|run| run.note(&failure));
             last_failure::record("credmint-bridge", Some(hostname.as_str()), &failure, clock::now());
         }
         reply::failed(asker, &failure)
@@ -68,29 +70,31 @@ struct Visit {
     asker: Asker,
     /// Host and port by which the client reached us.
     own: String,
+    /// The run of `credmint exec` that it came by.
+    run: Option<RunNumber>,
 }
 
-fn visit(agent: &Agent, port: u16, target: Option<Target>, request: &Request<Incoming>) -> Result<Visit, Failure> {
+fn visit(agent: &Agent, way: &Way, target: Option<Target>, request: &Request<Incoming>) -> Result<Visit, Failure> {
     let bridge = agent.bridge.as_ref().ok_or_else(|| refused("there is no bridge"))?;
-    let own = own_name(request.headers(), port)?;
+    let own = own_name(request.headers(), way.port)?;
     let target = target.ok_or_else(|| refused("the path of the request names no host"))?;
     agent.lock.check()?;
     let asker = target.asker();
     let (recipe, url) = match target {
         Target::Api { hostname, path_and_query } => {
             no_echo(request.method())?;
-            let recipe = session(bridge, request.headers(), &hostname)?;
+            let recipe = session(bridge, request.headers(), &hostname, way.number())?;
             (recipe, upstream_url(&hostname, &path_and_query)?)
         }
         Target::Capability { hostname, segment } => {
             read_only(request.method())?;
             let found = bridge.capabilities.find(segment.as_bytes(), Instant::now());
-            let found = found.filter(|found| found.recipe.hostname == hostname);
+            let found = found.filter(|found| found.recipe.hostname == hostname && found.run == way.number());
             let found = found.ok_or_else(|| refused("this address has ended; run the command again"))?;
             (found.recipe, found.url)
         }
     };
-    Ok(Visit { recipe, url, asker, own })
+    Ok(Visit { recipe, url, asker, own, run: way.number() })
 }
 
 fn own_name(headers: &HeaderMap, port: u16) -> Result<String, Failure> {
@@ -98,10 +102,15 @@ fn own_name(headers: &HeaderMap, port: u16) -> Result<String, Failure> {
     own.ok_or_else(|| refused("the request was made for another host"))
 }
 
-fn session(bridge: &Bridge, headers: &HeaderMap, hostname: &Hostname) -> Result<Rc<Recipe>, Failure> {
+fn session(
+    bridge: &Bridge,
+    headers: &HeaderMap,
+    hostname: &Hostname,
+    run: Option<RunNumber>,
+) -> Result<Rc<Recipe>, Failure> {
     let given = headers.get(header::AUTHORIZATION).ok_or_else(|| without_session(hostname))?;
-    let recipe =
-        given.as_bytes().strip_prefix(b"Bearer ").and_then(|token| bridge.sessions.find(token, Instant::now()));
+    let token = run::token_of(given.as_bytes(), run);
+    let recipe = token.and_then(|token| bridge.sessions.find(&token, run, Instant::now()));
     recipe.filter(|recipe| recipe.hostname == *hostname).ok_or_else(|| {
         let what = format!("the bridge does not know this session for {hostname}");
         let hint = "is a TF_TOKEN_ variable or a credentials block set for it? then terraform asks no helper";
@@ -214,6 +223,7 @@ async fn incoming(
         recipe: &visit.recipe,
         base: visit.url.clone(),
         own: visit.own.clone(),
+        run: visit.run,
     };
     let (mut parts, body) = response.into_parts();
     drop_hop_by_hop(&mut parts.headers);

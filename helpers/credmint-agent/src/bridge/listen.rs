@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
 use super::forward;
+use super::run::{Run, Way};
 use crate::agent::Agent;
 use crate::loopback;
 
@@ -38,11 +39,12 @@ impl Drop for Listening {
 }
 
 /// Listens on both loopback families and serves in the background; on both, or on none if somebody else holds one.
-pub(super) async fn listen(agent: &Rc<Agent>, port: u16) -> Result<Vec<Listening>, Failure> {
+/// With a run of `credmint exec` they are for that alone.
+pub(super) async fn listen(agent: &Rc<Agent>, port: u16, run: Option<&Rc<Run>>) -> Result<Vec<Listening>, Failure> {
     let bound = loopback::bind(port).await.map_err(|(address, error)| taken(address, &error))?;
     let limit = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let serve = |(address, listener)| {
-        let accepting = tokio::task::spawn_local(accept(Rc::clone(agent), listener, Arc::clone(&limit)));
+        let accepting = tokio::task::spawn_local(accept(Rc::clone(agent), listener, Arc::clone(&limit), run.cloned()));
         Listening { address, accepting: accepting.abort_handle() }
     };
     Ok(bound.into_iter().map(serve).collect())
@@ -58,13 +60,13 @@ fn taken(address: SocketAddr, error: &io::Error) -> Failure {
     if held { failure.usurped() } else { failure }
 }
 
-async fn accept(agent: Rc<Agent>, listener: TcpListener, limit: Arc<Semaphore>) {
+async fn accept(agent: Rc<Agent>, listener: TcpListener, limit: Arc<Semaphore>, run: Option<Rc<Run>>) {
     loop {
         let Ok(permit) = Arc::clone(&limit).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) if loopback::is_crowded_out(&limit, MOST_CONNECTIONS, &stream) => {}
             Ok((stream, _)) => {
-                tokio::task::spawn_local(serve(Rc::clone(&agent), stream, permit));
+                tokio::task::spawn_local(serve(Rc::clone(&agent), stream, permit, run.clone()));
             }
             // Out of file descriptors, or the peer gave up: others still come.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
@@ -72,15 +74,16 @@ async fn accept(agent: Rc<Agent>, listener: TcpListener, limit: Arc<Semaphore>) 
     }
 }
 
-async fn serve(agent: Rc<Agent>, stream: TcpStream, _permit: OwnedSemaphorePermit) {
+async fn serve(agent: Rc<Agent>, stream: TcpStream, _permit: OwnedSemaphorePermit, run: Option<Rc<Run>>) {
     let _busy = Rc::clone(&agent.busy);
     let port = stream.local_addr().map_or(0, |address| address.port());
+    let way = Way { port, run: run.clone() };
     let ends = stream.local_addr().ok().zip(stream.peer_addr().ok()).map(Ends);
     let service = service_fn(|mut request| {
         if let Some(ends) = ends {
             request.extensions_mut().insert(ends);
         }
-        forward::answer(Rc::clone(&agent), port, request)
+        forward::answer(Rc::clone(&agent), way.clone(), request)
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -92,6 +95,15 @@ async fn serve(agent: Rc<Agent>, stream: TcpStream, _permit: OwnedSemaphorePermi
         _ = serving => {}
         // Locked: what is under way holds a credential.
         () = agent.lock.closing.notified() => {}
+        // A run that has ended has nothing under way.
+        () = ended(run.as_deref()) => {}
+    }
+}
+
+async fn ended(run: Option<&Run>) {
+    match run {
+        Some(run) => run.over.notified().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -8,10 +8,11 @@ mod listen;
 pub(crate) mod refusal;
 mod reply;
 mod rewrite;
+mod run;
 mod session;
 mod target;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -31,6 +32,7 @@ pub(crate) use forward::{authorize, connections_of, unreachable};
 pub(crate) use listen::Ends;
 use listen::Listening;
 pub(crate) use rewrite::ours;
+pub(crate) use run::OpenRun;
 use session::Sessions;
 
 /// Holds what the bridge knows: where it listens, who may come in, and which URLs it made up.
@@ -39,6 +41,8 @@ pub(crate) struct Bridge {
     listening: RefCell<BTreeMap<u16, Vec<Listening>>>,
     sessions: Sessions,
     capabilities: Capabilities,
+    /// How many runs of `credmint exec` there were.
+    runs: Cell<run::RunNumber>,
 }
 
 impl Bridge {
@@ -48,7 +52,7 @@ impl Bridge {
         let port = recipe.settings.bridge.port_for(credmint_local_machine::own_uid());
         let began = Instant::now();
         while !self.listening.borrow().contains_key(&port) {
-            match listen::listen(agent, port).await {
+            match listen::listen(agent, port, None).await {
                 Ok(addresses) => drop(self.listening.borrow_mut().insert(port, addresses)),
                 Err(failure) if failure.usurped && began.elapsed() < AN_AGENT_ENDS => sleep(BETWEEN_TRIES).await,
                 Err(failure) => return Err(failure),
@@ -59,7 +63,7 @@ impl Bridge {
 
     /// Lets one more run in.
     pub(crate) fn open_session(&self, recipe: &Rc<Recipe>) -> Result<Secret<String>, Failure> {
-        self.sessions.open(recipe, Instant::now())
+        self.sessions.open(recipe, None, Instant::now())
     }
 
     /// Lists the addresses it listens on.

@@ -13,7 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use url::Url;
 
-use super::capability::Capabilities;
+use super::capability::{Capabilities, Capability};
+use super::run::RunNumber;
 use super::target::CAPABILITY;
 use crate::recipe::Recipe;
 
@@ -27,6 +28,8 @@ pub(super) struct Rewriter<'a> {
     pub(super) base: Url,
     /// Host and port by which the client reached us.
     pub(super) own: String,
+    /// The run of `credmint exec` that is answered.
+    pub(super) run: Option<RunNumber>,
 }
 
 impl Rewriter<'_> {
@@ -71,7 +74,8 @@ impl Rewriter<'_> {
         let name = url.path_segments().and_then(Iterator::last).unwrap_or_default().to_owned();
         // The user information would become Basic authentication at the client; the credential is ours to add.
         let _ = (url.set_username(""), url.set_password(None));
-        let segment = self.capabilities.give(self.recipe, url, Instant::now())?;
+        let to = Capability { recipe: Rc::clone(self.recipe), url, run: self.run };
+        let segment = self.capabilities.give(to, Instant::now())?;
         let (own, host) = (&self.own, &self.recipe.hostname);
         Ok(format!("http://{own}/{host}/{CAPABILITY}{}/{name}{inner}{own_query}", segment.expose()))
     }
@@ -166,7 +170,8 @@ mod tests {
     fn with_recipe<T>(recipe: Rc<Recipe>, test: impl Fn(&Rewriter<'_>) -> T) -> T {
         let capabilities = Capabilities::default();
         let base = Url::parse("https://registry.corp.example/v1/modules/a/b/c/1.0.0/download").expect("valid");
-        test(&Rewriter { capabilities: &capabilities, recipe: &recipe, base, own: "127.0.0.1:4000".into() })
+        let own = "127.0.0.1:4000".into();
+        test(&Rewriter { capabilities: &capabilities, recipe: &recipe, base, own, run: None })
     }
 
     fn shape(url: &str) -> String {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use credmint_vocabulary::{Failure, Hostname, Secret};
 
 use super::random_token;
+use super::run::RunNumber;
 use crate::lock::{Sealable, SealingKey};
 use crate::recipe::{EntryKey, Recipe};
 
@@ -17,12 +18,18 @@ use crate::recipe::{EntryKey, Recipe};
 struct Session {
     token: Sealable<Secret<String>>,
     recipe: Rc<Recipe>,
+    /// The run of `credmint exec` that it is for: valid at that run's port alone.
+    run: Option<RunNumber>,
     used: Cell<Instant>,
 }
 
 impl Session {
     fn is(&self, token: &[u8]) -> bool {
         self.token.get().is_some_and(|own| own.same_as(token))
+    }
+
+    fn is_valid_at(&self, run: Option<RunNumber>) -> bool {
+        self.run.is_none() || self.run == run
     }
 }
 
@@ -34,9 +41,14 @@ pub(super) struct Sessions {
 
 impl Sessions {
     /// Opens a session for one run; the oldest of many goes.
-    pub(super) fn open(&self, recipe: &Rc<Recipe>, now: Instant) -> Result<Secret<String>, Failure> {
+    pub(super) fn open(
+        &self,
+        recipe: &Rc<Recipe>,
+        run: Option<RunNumber>,
+        now: Instant,
+    ) -> Result<Secret<String>, Failure> {
         let token = random_token()?;
-        let session = Session { token: token.copied().into(), recipe: Rc::clone(recipe), used: now.into() };
+        let session = Session { token: token.copied().into(), recipe: Rc::clone(recipe), run, used: now.into() };
         let mut open = self.open.borrow_mut();
         if open.len() >= MOST_SESSIONS {
             open.pop_front();
@@ -45,10 +57,13 @@ impl Sessions {
         Ok(token)
     }
 
-    /// Finds what a token leads to. Every session is compared, each in constant time.
-    pub(super) fn find(&self, token: &[u8], now: Instant) -> Option<Rc<Recipe>> {
+    /// Finds what a token leads to at the port of a run, or at the usual one. Every session is compared, each in constant time.
+    pub(super) fn find(&self, token: &[u8], run: Option<RunNumber>, now: Instant) -> Option<Rc<Recipe>> {
         let open = self.open.borrow();
         let found = open.iter().fold(None, |found, own| if own.is(token) { Some(own) } else { found })?;
+        if !found.is_valid_at(run) {
+            return None;
+        }
         found.used.set(now);
         Some(Rc::clone(&found.recipe))
     }
@@ -79,10 +94,16 @@ impl Sessions {
         self.open.borrow_mut().retain(|session| session.recipe.key != key);
     }
 
-    /// Ends what no run has used for half an hour and whose entry is over: each could have it made again.
+    /// Ends all sessions of a run.
+    pub(super) fn close_run(&self, run: RunNumber) {
+        self.open.borrow_mut().retain(|session| session.run != Some(run));
+    }
+
+    /// Ends what no run has used for half an hour and whose entry is over: each could have it made again. What is for a run of
+    /// `credmint exec` ends with that.
     pub(super) fn close_unused(&self, is_kept: impl Fn(EntryKey) -> bool, now: Instant) {
         let rests = |session: &Session| now.saturating_duration_since(session.used.get()) < UNUSED;
-        self.open.borrow_mut().retain(|session| rests(session) || is_kept(session.recipe.key));
+        self.open.borrow_mut().retain(|session| session.run.is_some() || rests(session) || is_kept(session.recipe.key));
     }
 }
 
@@ -98,8 +119,8 @@ mod tests {
     #[test]
     fn a_session_ends_with_its_entry_once_nobody_uses_it() {
         let (sessions, start, recipe) = (Sessions::default(), Instant::now(), recipe_for_tests());
-        let token = sessions.open(&recipe, start).expect("opened");
-        let is_open = |now| sessions.find(token.expose().as_bytes(), now).is_some();
+        let token = sessions.open(&recipe, None, start).expect("opened");
+        let is_open = |now| sessions.find(token.expose().as_bytes(), None, now).is_some();
         // While the entry is kept the session is open, however long nobody asks.
         sessions.close_unused(|_| true, start + 3 * UNUSED);
         assert!(is_open(start + 3 * UNUSED));

@@ -178,7 +178,7 @@ fn without_newline(text: &str) -> Option<&str> {
 }
 
 /// Compares as Terraform does: case and `:443` do not count.
-fn names(label: &str, host: &Hostname) -> bool {
+pub(crate) fn names(label: &str, host: &Hostname) -> bool {
     let label = label.to_ascii_lowercase();
     label.strip_suffix(":443").unwrap_or(&label) == host.as_str()
 }

@@ -48,8 +48,17 @@ impl Places {
 
     /// Lists the further files that the tool reads.
     pub(crate) fn further(&self) -> Vec<PathBuf> {
+        self.files_of_directory(".tfrc")
+    }
+
+    /// Lists those in JSON, as `terraform login` writes one.
+    pub(crate) fn further_in_json(&self) -> Vec<PathBuf> {
+        self.files_of_directory(".tfrc.json")
+    }
+
+    fn files_of_directory(&self, ending: &str) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&self.directory).into_iter().flatten().flatten();
-        let is_read = |path: &PathBuf| !self.named && path.extension().is_some_and(|ending| ending == "tfrc");
+        let is_read = |path: &PathBuf| !self.named && path.to_string_lossy().ends_with(ending);
         entries.map(|entry| entry.path()).filter(is_read).collect()
     }
 

@@ -16,7 +16,11 @@ mod replace;
 mod services;
 mod shadow;
 
+pub(crate) use cli_configuration::names as is_name_of;
+pub(crate) use configuration_file::{Places, read};
 pub(crate) use host_settings::failure as settings_failure;
+pub(crate) use services::{Services, services_in};
+pub(crate) use shadow::variable as token_variable;
 
 use std::path::PathBuf;
 
@@ -105,7 +109,8 @@ fn login(host: &Hostname, tool: Tool) -> Vec<String> {
     }
 }
 
-fn usual_tool() -> Tool {
+/// Chooses the tool of somebody who names none.
+pub(crate) fn usual_tool() -> Tool {
     let there = |tool: Tool| programs::in_path(tool.program()).is_some();
     if there(Tool::Tofu) && !there(Tool::Terraform) { Tool::Tofu } else { Tool::Terraform }
 }

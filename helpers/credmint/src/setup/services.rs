@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use credmint_vocabulary::Hostname;
 use hcl_edit::expr::{Expression, ObjectKey};
+use hcl_edit::parser::parse_body;
 use hcl_edit::structure::Block;
 use serde_json::Value;
 
@@ -63,6 +64,12 @@ impl Services {
     #[must_use]
     pub(crate) fn with_any_login(self, any_login: bool) -> Self {
         Self { any_login, ..self }
+    }
+
+    /// Keeps what a block says that is there: `terraform login` as it is, and what leads to the bridge on the port of these.
+    #[must_use]
+    pub(crate) fn in_place_of(self, host: &Hostname, present: Self) -> Self {
+        Self { login: present.login.clone(), ..self.keeping(host, &present) }
     }
 
     /// Writes the block.
@@ -149,6 +156,12 @@ fn key_written(key: &str) -> Option<String> {
     let is_word =
         key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !key.starts_with(|c: char| c.is_ascii_digit());
     is_name(key).then(|| if is_word { key.to_owned() } else { format!("\"{key}\"") })
+}
+
+/// Reads the `services` of a `host` block that stands alone.
+pub(crate) fn services_in(text: &str) -> Option<Services> {
+    let body = parse_body(text).ok()?;
+    body.get_blocks("host").next().and_then(services_of)
 }
 
 /// Reads the `services` of a `host` block.

@@ -29,7 +29,8 @@ pub(crate) fn notes(host: &Hostname, places: &Places) -> Result<Vec<String>, Fai
     Ok(notes)
 }
 
-fn variable(host: &Hostname) -> String {
+/// Gives the variable by which Terraform takes a token for a host before it looks elsewhere.
+pub(crate) fn variable(host: &Hostname) -> String {
     format!("TF_TOKEN_{}", host.as_str().replace('-', "__").replace('.', "_"))
 }
 

@@ -1,0 +1,57 @@
+//! The messages of a run of `credmint exec`, as serde sees them.
+//! JSON comes in, plain structs go out, and back; unknown properties are skipped.
+//! Carries a secret in one place: the session token of a host, which is worth something only at the run's own port.
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::FailureOnWire;
+use crate::wire_secret::WireSecret;
+
+/// Asks for a run: it lasts as long as the connection.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RunWanted {
+    /// Settings file that the caller's environment names; none means the usual place.
+    #[serde(default)]
+    pub settings: Option<String>,
+    /// The usual place, as the caller has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usual_settings: Option<String>,
+    /// The caller's build; empty: it does not say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub build: String,
+}
+
+/// What a run has.
+#[derive(Default, Serialize, Deserialize)]
+pub struct RunOpen {
+    /// Loopback port of the bridge, for this run alone.
+    pub port: u16,
+    /// Private directory for the files of the run; the agent removes it when the caller goes away.
+    pub directory: String,
+    /// Who can be reached there.
+    pub hosts: Vec<RunHost>,
+}
+
+/// One host of a run.
+#[derive(Serialize, Deserialize)]
+pub struct RunHost {
+    /// Hostname in comparison form.
+    pub hostname: String,
+    /// What the bridge accepts for this host, at this port, until the run ends.
+    pub token: WireSecret,
+}
+
+/// Ends a run in good order; its object says nothing but that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunEnd {
+    /// Always true.
+    pub end: bool,
+}
+
+/// What became of a run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RunOver {
+    /// What the bridge refused, each once, the first ones.
+    #[serde(default)]
+    pub failures: Vec<FailureOnWire>,
+}

@@ -1,0 +1,144 @@
+//! A run of `credmint exec` at the bridge: a port of its own, session tokens that are valid there and nowhere else.
+//! An agent comes in, an open run goes out; when that is dropped, the port, the sessions and the addresses of the run are gone.
+//! Binds loopback and nothing else. `protocol-spec/bridge-protocol.md` §9.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Instant;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use credmint_vocabulary::{Failure, FailureKind, Secret};
+use tokio::sync::Notify;
+use zeroize::Zeroizing;
+
+use super::listen::{self, Listening};
+use crate::agent::Agent;
+use crate::recipe::Recipe;
+
+/// Tells runs apart.
+pub(crate) type RunNumber = u64;
+
+/// Holds what the requests of a run have in common.
+pub(super) struct Run {
+    number: RunNumber,
+    /// What was refused, each once: told to the person when the run is over.
+    failures: RefCell<Vec<Failure>>,
+    /// Ends its connections.
+    pub(super) over: Notify,
+}
+
+impl Run {
+    /// Notes what was refused.
+    pub(super) fn note(&self, failure: &Failure) {
+        let mut failures = self.failures.borrow_mut();
+        if failures.len() < MOST_FAILURES && !failures.contains(failure) {
+            failures.push(failure.clone());
+        }
+    }
+}
+
+/// How a request came in.
+#[derive(Clone)]
+pub(super) struct Way {
+    /// Our port.
+    pub(super) port: u16,
+    /// The run whose port that is.
+    pub(super) run: Option<Rc<Run>>,
+}
+
+impl Way {
+    /// Gives the number of the run.
+    pub(super) fn number(&self) -> Option<RunNumber> {
+        self.run.as_ref().map(|run| run.number)
+    }
+}
+
+/// Reads the session token of an `Authorization` field. Terraform's `http` backend knows Basic alone (RFC 7617): there the
+/// token is the password, and whose name stands before it does not matter. Only runs have it.
+pub(super) fn token_of(field: &[u8], run: Option<RunNumber>) -> Option<Zeroizing<Vec<u8>>> {
+    if let Some(token) = field.strip_prefix(b"Bearer ") {
+        return Some(Zeroizing::new(token.to_vec()));
+    }
+    let encoded = field.strip_prefix(b"Basic ").filter(|_| run.is_some())?;
+    let pair = Zeroizing::new(BASE64_STANDARD.decode(encoded).ok()?);
+    let colon = pair.iter().position(|byte| *byte == b':')?;
+    Some(Zeroizing::new(pair.get(colon + 1..)?.to_vec()))
+}
+
+/// Keeps a run open.
+pub(crate) struct OpenRun {
+    agent: Rc<Agent>,
+    run: Rc<Run>,
+    listening: Vec<Listening>,
+}
+
+impl OpenRun {
+    /// Listens on a port that nobody has, on both loopback families.
+    pub(crate) async fn listen(agent: &Rc<Agent>) -> Result<Self, Failure> {
+        let bridge = agent.bridge.as_ref().ok_or_else(none)?;
+        let number = bridge.runs.get() + 1;
+        bridge.runs.set(number);
+        let run = Rc::new(Run { number, failures: RefCell::default(), over: Notify::new() });
+        let mut listening = listen::listen(agent, 0, Some(&run)).await;
+        for _ in 0..TRIES {
+            // Free on one family and taken on the other.
+            if listening.is_ok() {
+                break;
+            }
+            listening = listen::listen(agent, 0, Some(&run)).await;
+        }
+        Ok(Self { agent: Rc::clone(agent), run, listening: listening? })
+    }
+
+    /// Gives its port.
+    pub(crate) fn port(&self) -> u16 {
+        self.listening.first().map_or(0, |listening| listening.address.port())
+    }
+
+    /// Lets the run in for a host.
+    pub(crate) fn open_session(&self, recipe: &Rc<Recipe>) -> Result<Secret<String>, Failure> {
+        let bridge = self.agent.bridge.as_ref().ok_or_else(none)?;
+        bridge.sessions.open(recipe, Some(self.run.number), Instant::now())
+    }
+
+    /// Lists what was refused.
+    pub(crate) fn failures(&self) -> Vec<Failure> {
+        self.run.failures.borrow().clone()
+    }
+}
+
+impl Drop for OpenRun {
+    fn drop(&mut self) {
+        self.listening.clear();
+        if let Some(bridge) = &self.agent.bridge {
+            bridge.sessions.close_run(self.run.number);
+            bridge.capabilities.close_run(self.run.number);
+        }
+        self.run.over.notify_waiters();
+    }
+}
+
+fn none() -> Failure {
+    Failure::new(FailureKind::Internal, "there is no bridge")
+}
+
+const MOST_FAILURES: usize = 8;
+const TRIES: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_a_bearer_or_for_a_run_the_password_of_basic() {
+        let basic = format!("Basic {}", BASE64_STANDARD.encode("credmint:to:ken"));
+        let of = |field: &str, run| token_of(field.as_bytes(), run).map(|token| token.to_vec());
+        assert_eq!(of("Bearer token", None), Some(b"token".to_vec()));
+        assert_eq!(of(&basic, Some(1)), Some(b"to:ken".to_vec()));
+        assert_eq!(of(&basic, None), None);
+        for wrong in ["Basic", "Basic !", "Basic dG9rZW4=", "Digest x", ""] {
+            assert_eq!(of(wrong, Some(1)), None, "{wrong}");
+        }
+    }
+}

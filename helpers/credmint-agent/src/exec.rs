@@ -1,0 +1,81 @@
+//! A run of `credmint exec`: it lasts as long as the connection, and nothing of it stays.
+//! A request comes in, the run's port and a session token for each host go out; the end of the connection comes in.
+//! Mints nothing: the first request through the bridge does. `protocol-spec/agent-protocol.md` §14.
+
+use std::rc::Rc;
+
+use credmint_agent_protocol::{Got, Reply, RunEnd, RunHost, RunOpen, RunOver, RunWanted};
+use credmint_local_machine::RunDirectory;
+use credmint_settings::{Deliver, Settings};
+use credmint_vocabulary::{Failure, FailureKind};
+
+use crate::agent::Agent;
+use crate::answers;
+use crate::bridge::OpenRun;
+use crate::connection::{Stream, receive, send};
+use crate::recipe::Recipe;
+use crate::server::{Ended, all_reads_of, caller_of};
+use crate::status;
+
+/// Opens a run, and keeps it until the caller ends it or goes away.
+pub(crate) async fn run(agent: &Rc<Agent>, stream: &mut dyn Stream, wanted: &RunWanted) -> Result<Reply, Ended> {
+    agent.lock.check()?;
+    let settings = agent.settings.in_files(wanted.settings.as_deref(), wanted.usual_settings.as_deref());
+    let settings = settings.map_err(Failure::from)?;
+    if agent.bridge_for(&settings).is_none() {
+        return Err(answers::needs_to_stay("`credmint exec`").into());
+    }
+    agent.stay(settings.agent.idle_exit);
+    let recipes = recipes(agent, stream, &settings).await?;
+    let open = OpenRun::listen(agent).await?;
+    note(agent, wanted);
+    let directory = RunDirectory::make().map_err(|error| unusable(&error))?;
+    let ended = hold(stream, &open, &directory, &recipes).await;
+    // Not when we end before: `credmint` is still there then, and removes it.
+    directory.remove();
+    agent.stay(settings.agent.idle_exit);
+    ended?;
+    Ok(Reply::RunOver(RunOver { failures: open.failures().iter().map(Into::into).collect() }))
+}
+
+/// Waits for the end of a run.
+async fn hold(
+    stream: &mut dyn Stream,
+    open: &OpenRun,
+    directory: &RunDirectory,
+    recipes: &[Rc<Recipe>],
+) -> Result<RunEnd, Ended> {
+    send(stream, &Reply::RunOpen(opened(open, directory, recipes)?)).await?;
+    Ok(receive(stream).await?)
+}
+
+/// Makes the recipes of the hosts that the bridge serves.
+async fn recipes(
+    agent: &Rc<Agent>,
+    stream: &mut dyn Stream,
+    settings: &Rc<Settings>,
+) -> Result<Vec<Rc<Recipe>>, Ended> {
+    let caller = caller_of(stream, all_reads_of(settings)).await?;
+    let bridged = settings.hosts.iter().filter(|(_, host)| host.deliver == Deliver::Bridge);
+    Ok(bridged.filter_map(|(name, _)| status::recipe(agent, settings, name, &caller)).map(Rc::new).collect())
+}
+
+fn opened(open: &OpenRun, directory: &RunDirectory, recipes: &[Rc<Recipe>]) -> Result<RunOpen, Failure> {
+    let host = |recipe: &Rc<Recipe>| {
+        let token = open.open_session(recipe)?.into();
+        Ok(RunHost { hostname: recipe.hostname.to_string(), token })
+    };
+    let hosts = recipes.iter().map(host).collect::<Result<_, Failure>>()?;
+    Ok(RunOpen { port: open.port(), directory: directory.path().display().to_string(), hosts })
+}
+
+/// `terraform login` may come by the run's port, too.
+fn note(agent: &Agent, wanted: &RunWanted) {
+    let (settings, usual_settings) = (wanted.settings.clone(), wanted.usual_settings.clone());
+    agent.terraform_login.note(&Got { settings, usual_settings, ..Got::default() });
+}
+
+fn unusable(error: &dyn std::error::Error) -> Failure {
+    Failure::new(FailureKind::Settings, error.to_string())
+        .hint("set CREDMINT_SOCKET or XDG_RUNTIME_DIR to a directory you can write")
+}

@@ -1,0 +1,143 @@
+//! The CLI configuration of a run: the person's own, whole, and a `host` block for each host of the run.
+//! The files that the tool would read come in, one text goes out; nothing secret of ours is in it.
+//! Reads files and changes none. Terraform `cliconfig.go`: who names a file by `TF_CLI_CONFIG_FILE` gets no other.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use credmint_vocabulary::{Failure, FailureKind, Hostname};
+
+use super::items::{Item, items};
+use super::json;
+use super::open_run::OpenRun;
+use crate::command_line::Tool;
+use crate::setup::{Places, Services, is_name_of, read, services_in, usual_tool};
+
+/// Makes the text for a run.
+pub(crate) fn for_run(open: &OpenRun, program: &OsString) -> Result<String, Failure> {
+    let mut sources = Vec::new();
+    for path in files(program) {
+        if let Some(text) = read(&path)? {
+            sources.push((path, text));
+        }
+    }
+    let hosts = open.hosts.iter().map(|host| (&host.hostname, Services::on_bridge(&host.hostname, open.port)));
+    merged(&sources, hosts.collect())
+}
+
+/// Lists the files that the tool would read, in its order.
+fn files(program: &OsString) -> Vec<PathBuf> {
+    let is_tofu = Path::new(program).file_stem().is_some_and(|name| name == Tool::Tofu.program());
+    let tool = if is_tofu { Tool::Tofu } else { usual_tool() };
+    let Ok(places) = Places::of(tool) else { return Vec::new() };
+    let mut further: Vec<PathBuf> = places.further().into_iter().chain(places.further_in_json()).collect();
+    further.sort();
+    std::iter::once(places.configuration).chain(further).collect()
+}
+
+/// Makes one text of several, in which the hosts of the run lead to the bridge.
+fn merged(sources: &[(PathBuf, String)], hosts: Vec<(&Hostname, Services)>) -> Result<String, Failure> {
+    let (mut text, mut hosts, mut seen) = (HEADER.to_owned(), hosts, BTreeSet::new());
+    for (path, source) in sources {
+        let source = in_hcl(path, source)?;
+        let found = items(&source).map_err(|at| malformed(path, &source, at))?;
+        let kept = kept(&source, &found, &mut hosts, &mut seen);
+        text.push_str(&format!("\n# {}\n{kept}\n", path.display()));
+    }
+    let blocks = hosts.iter().map(|(hostname, services)| format!("\n{}\n", services.block(hostname)));
+    text.extend(blocks);
+    Ok(text)
+}
+
+fn in_hcl(path: &Path, source: &str) -> Result<String, Failure> {
+    if !source.trim_start().starts_with('{') {
+        return Ok(source.to_owned());
+    }
+    json::in_hcl(source).ok_or_else(|| malformed(path, source, 0))
+}
+
+/// Takes out what the run has itself, and what an earlier file has said already: there the first one counts.
+fn kept(source: &str, found: &[Item], hosts: &mut [(&Hostname, Services)], seen: &mut BTreeSet<String>) -> String {
+    let (mut kept, mut from, mut own) = (String::new(), 0, BTreeSet::new());
+    for item in found {
+        if !replaces(source, item, hosts) && !seen.contains(&item.words.concat()) {
+            if let [attribute] = item.words.as_slice() {
+                own.insert(attribute.clone());
+            }
+            continue;
+        }
+        kept.push_str(source.get(from..item.span.start).unwrap_or_default());
+        from = item.span.end;
+    }
+    seen.extend(own.into_iter().filter(|name| !MANY.contains(&name.as_str())));
+    kept.push_str(source.get(from..).unwrap_or_default());
+    kept
+}
+
+/// Tells whether the run has something in place of an item; how `terraform login` works stays as it is.
+fn replaces(source: &str, item: &Item, hosts: &mut [(&Hostname, Services)]) -> bool {
+    let [kind, label] = item.words.as_slice() else { return false };
+    let Some((hostname, services)) = hosts.iter_mut().find(|(hostname, _)| is_name_of(label, hostname)) else {
+        return false;
+    };
+    if kind == "host" {
+        let text = source.get(item.span.clone()).unwrap_or_default();
+        *services =
+            services_in(text).map_or_else(|| services.clone(), |own| services.clone().in_place_of(hostname, own));
+    }
+    kind == "host" || kind == "credentials"
+}
+
+fn malformed(path: &Path, source: &str, at: usize) -> Failure {
+    let line = source.get(..at).unwrap_or_default().matches('\n').count() + 1;
+    let path = path.display();
+    Failure::new(FailureKind::Settings, format!("{path}:{line} is no CLI configuration"))
+        .hint(format!("mend {path}, which Terraform reads too"))
+}
+
+const HEADER: &str = "# Made by `credmint exec` for one run, and gone when it ends.\n";
+/// What may stand in several files, and then counts together.
+const MANY: [&str; 4] = ["host", "credentials", "credentials_helper", "provider_installation"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_persons_own_is_kept_and_the_hosts_of_the_run_lead_to_the_bridge() {
+        let host = Hostname::from_comparison_form("registry.corp.example").expect("a hostname");
+        let sources = [
+            (
+                "a.tfrc",
+                "plugin_cache_dir = \"/a\"\nhost \"Registry.corp.example:443\" {\n  services = { \"modules.v1\" = \"http://127.0.0.1:1/\", \"login.v1\" = { client = \"x\" } }\n}\ncredentials \"b.example\" { token = \"b\" }\nprovider_installation {\n  dev_overrides { \"x/y\" = \"/z\" }\n}\n",
+            ),
+            (
+                "b.tfrc.json",
+                "{\"credentials\":{\"registry.corp.example\":{\"token\":\"old\"},\"c.example\":{\"token\":\"c\"}},\"plugin_cache_dir\":\"/b\"}",
+            ),
+        ];
+        let sources = sources.map(|(path, text)| (PathBuf::from(path), text.to_owned()));
+        let text = merged(&sources, vec![(&host, Services::on_bridge(&host, 7))]).expect("merged");
+        for part in [
+            "plugin_cache_dir = \"/a\"",
+            "credentials \"b.example\" { token = \"b\" }",
+            "dev_overrides { \"x/y\" = \"/z\" }",
+            "credentials \"c.example\" {",
+            "\"modules.v1\"   = \"http://127.0.0.1:7/registry.corp.example/v1/modules/\"",
+            "\"login.v1\"     = { client = \"x\" }",
+        ] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+        for part in ["127.0.0.1:1/", "old", "/b\"", "Registry"] {
+            assert!(!text.contains(part), "{part} is in {text}");
+        }
+        assert!(items(&text).is_ok(), "{text}");
+    }
+
+    #[test]
+    fn a_file_that_terraform_could_not_read_either_is_named() {
+        let failure = merged(&[(PathBuf::from("/x"), "a = 1\nhost {".to_owned())], Vec::new()).expect_err("malformed");
+        assert_eq!(failure.what, "/x:2 is no CLI configuration");
+    }
+}

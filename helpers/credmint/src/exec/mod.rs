@@ -1,0 +1,83 @@
+//! `credmint exec`: a program that sees the hosts of the settings through the bridge, for its life only.
+//! A command line comes in, the program's own end goes out; everything that it was given is gone then.
+//! Prints nothing while all goes well. `protocol-spec/bridge-protocol.md` §9.
+
+mod configuration;
+#[cfg(unix)]
+#[path = "foreground_unix.rs"]
+mod foreground;
+#[cfg(windows)]
+#[path = "foreground_windows.rs"]
+mod foreground;
+mod items;
+mod json;
+mod open_run;
+mod stand_in;
+mod variables;
+
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitCode;
+
+use clap::Args;
+use credmint_vocabulary::{Failure, FailureKind, printable};
+
+use crate::out;
+use open_run::{OpenRun, Over, Watch};
+
+/// `credmint exec`.
+#[derive(Debug, Args)]
+pub(crate) struct ExecArguments {
+    /// The program and its arguments, after `--`.
+    #[arg(value_name = "CMD", required = true, last = true)]
+    command: Vec<OsString>,
+}
+
+/// Runs the program.
+pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
+    let words = &arguments.command;
+    let Some(program) = words.first() else {
+        return Err(Failure::new(FailureKind::Usage, "a command is missing").hint("credmint exec -- terraform init"));
+    };
+    let (open, connection) = OpenRun::begin()?;
+    let variables = variables::for_run(&open, program)?;
+    let before = foreground::hold_signals().map_err(|error| internal(&error))?;
+    let watch = Watch::over(connection, open.port)?;
+    let ended = foreground::run(&before, words, &variables);
+    let over = watch.end();
+    open.remove();
+    Ok(match ended {
+        Ok(ended) if ended.is_success() => ExitCode::SUCCESS,
+        Ok(ended) => {
+            told(over).iter().for_each(out::failure);
+            ended.pass_on()
+        }
+        Err(error) => not_started(program, &error),
+    })
+}
+
+fn internal(error: &io::Error) -> Failure {
+    Failure::new(FailureKind::Internal, format!("signals: {error}"))
+}
+
+/// Says what the program could not: Terraform shows no cause of many a refusal.
+fn told(over: Over) -> Vec<Failure> {
+    match over {
+        Over::Ended(failures) => failures,
+        Over::AgentGone => vec![
+            Failure::new(FailureKind::Unreachable, "the agent ended during this run, and its credentials with it")
+                .hint("run the command again"),
+        ],
+    }
+}
+
+/// Ends as a shell would: 127 for what is not there, 126 for what cannot be run.
+fn not_started(program: &OsString, error: &io::Error) -> ExitCode {
+    let name = printable(&program.to_string_lossy(), 200);
+    let (why, status) = match error.kind() {
+        io::ErrorKind::NotFound => ("there is no such program".to_owned(), 127),
+        _ => (format!("it cannot be run: {error}"), 126),
+    };
+    out::failure(&Failure::new(FailureKind::Usage, format!("{name}: {why}")).hint(format!("command -v {name}")));
+    ExitCode::from(status)
+}

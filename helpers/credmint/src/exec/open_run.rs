@@ -1,0 +1,114 @@
+//! A run at the agent, as its owner sees it: begun, held by an open connection, ended.
+//! The environment's settings come in, a port and session tokens go out; at the end, what was refused.
+//! When the agent goes away meanwhile, somebody stands in for it at the port, and says so.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use credmint_agent_protocol::{Answer, Reply, RunEnd, RunHost, RunOpen, RunWanted, receive, say};
+use credmint_local_machine::{Connection, HeldRunDirectory, RunDirectory};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Secret};
+
+use super::stand_in;
+use crate::agent;
+
+/// One host of a run.
+pub(crate) struct Served {
+    /// Its name.
+    pub(crate) hostname: Hostname,
+    /// What the bridge accepts for it.
+    pub(crate) token: Secret<String>,
+}
+
+/// Keeps a run open.
+pub(crate) struct OpenRun {
+    /// Port of the bridge.
+    pub(crate) port: u16,
+    /// Who can be reached there.
+    pub(crate) hosts: Vec<Served>,
+    directory: RunDirectory,
+    _held: HeldRunDirectory,
+}
+
+/// Watches over the connection that a run lasts as long as.
+pub(crate) struct Watch {
+    writing: Connection,
+    over: Receiver<Over>,
+}
+
+/// How a run was over.
+pub(crate) enum Over {
+    /// In good order; this was refused.
+    Ended(Vec<Failure>),
+    /// The agent went away before.
+    AgentGone,
+}
+
+impl OpenRun {
+    /// Begins one, and starts an agent if there is none.
+    pub(crate) fn begin() -> Result<(Self, Connection), Failure> {
+        let wanted = RunWanted { settings: agent::settings(), ..RunWanted::default() };
+        let (open, connection) = agent::open_run(wanted)?;
+        let RunOpen { port, directory, hosts } = open;
+        let (directory, held) = RunDirectory::hold(PathBuf::from(directory));
+        let hosts = hosts.into_iter().map(served).collect::<Result<_, _>>()?;
+        Ok((Self { port, hosts, directory, _held: held }, connection))
+    }
+
+    /// Gives the directory for its files.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Removes its files; the agent has done so, if it was there to the end.
+    pub(crate) fn remove(self) {
+        self.directory.remove();
+    }
+}
+
+impl Watch {
+    /// Begins to watch, from a thread of its own.
+    pub(crate) fn over(connection: Connection, port: u16) -> Result<Self, Failure> {
+        let (reading, writing) = connection.split().map_err(|error| broken(&error))?;
+        Ok(Self { writing, over: watch(reading, port) })
+    }
+
+    /// Ends the run, and gives the agent's last words.
+    pub(crate) fn end(mut self) -> Over {
+        // Whether it was heard shows in what comes.
+        drop(say(&mut self.writing, &RunEnd { end: true }));
+        self.over.recv_timeout(LAST_WORDS).unwrap_or(Over::AgentGone)
+    }
+}
+
+fn served(host: RunHost) -> Result<Served, Failure> {
+    let hostname = Hostname::from_comparison_form(&host.hostname);
+    let hostname = hostname.map_err(|error| broken(&std::io::Error::other(error.to_string())))?;
+    Ok(Served { hostname, token: host.token.into_secret() })
+}
+
+/// Waits for the end of the run on a thread of its own.
+fn watch(mut reading: Connection, port: u16) -> Receiver<Over> {
+    let (sender, receiver) = channel();
+    reading.wait_until(Deadline::after(Instant::now(), FOR_EVER));
+    thread::spawn(move || {
+        if let Ok(Reply::RunOver(over)) = receive::<Answer>(&mut reading) {
+            let failures = over.failures.into_iter().map(Into::into).collect();
+            return sender.send(Over::Ended(failures)).unwrap_or_default();
+        }
+        sender.send(Over::AgentGone).unwrap_or_default();
+        stand_in::serve(port);
+    });
+    receiver
+}
+
+fn broken(error: &std::io::Error) -> Failure {
+    Failure::new(FailureKind::Internal, format!("the run with the agent: {error}")).hint("credmint agent status")
+}
+
+/// Longer than anything runs.
+const FOR_EVER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+/// How long the agent may take to say what became of a run.
+const LAST_WORDS: Duration = Duration::from_secs(2);

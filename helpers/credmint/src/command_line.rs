@@ -11,7 +11,7 @@ use credmint_vocabulary::{Failure, FailureKind, Hostname};
 
 use crate::cert::CertArguments;
 use crate::enrol::ByHandArguments;
-use crate::exec::ExecArguments;
+use crate::exec::{EnvArguments, ExecArguments};
 
 /// Credentials for Terraform and OpenTofu, minted when they are needed and never written to disk.
 ///
@@ -118,6 +118,11 @@ pub(crate) enum Command {
     /// Signals, terminal, standard streams and exit status are the program's own. Exit status besides: 127 no such program, 126 it
     /// cannot be run, 128 and the number of the signal that ended it.
     Exec(ExecArguments),
+    /// Show what `credmint exec` would set.
+    ///
+    /// Names, and what each is for. Ports and session tokens belong to a run and end with it: `credmint exec -- env` shows those of
+    /// one. A shell may read what is printed.
+    Env(EnvArguments),
     /// Look after the agent.
     Agent(AgentArguments),
     /// See the main job on embedded parts, in a throw-away home.

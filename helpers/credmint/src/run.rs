@@ -36,6 +36,7 @@ fn run(parsed: &Parsed) -> Result<ExitCode, Failure> {
         Parsed::Command(Command::Explain(arguments)) => explain::run(arguments)?,
         Parsed::Command(Command::Cert(arguments)) => return cert::run(arguments),
         Parsed::Command(Command::Exec(arguments)) => return exec::run(arguments),
+        Parsed::Command(Command::Env(arguments)) => exec::env(arguments)?,
         Parsed::Command(Command::Agent(arguments)) => status::run_agent(&arguments.command)?,
         Parsed::Command(Command::Demo(arguments)) => demo::run(arguments)?,
     }

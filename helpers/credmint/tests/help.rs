@@ -27,7 +27,7 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn help_is_like_the_golden_files() {
-    let verbs: [&[&str]; 17] = [
+    let verbs: [&[&str]; 18] = [
         &[],
         &["setup"],
         &["login"],
@@ -39,6 +39,7 @@ fn help_is_like_the_golden_files() {
         &["explain"],
         &["cert"],
         &["exec"],
+        &["env"],
         &["agent"],
         &["agent", "status"],
         &["agent", "stop"],

@@ -49,6 +49,7 @@ pub mod registry;
 pub mod run;
 pub mod screen;
 pub mod secret_service;
+pub mod state;
 pub mod terraform;
 
 pub use browser::Browser;
@@ -63,4 +64,5 @@ pub use proxy::Proxy;
 pub use registry::{Gate, Links, Registry};
 pub use run::{Output, Run};
 pub use secret_service::SecretService;
+pub use state::States;
 pub use terraform::Terraform;

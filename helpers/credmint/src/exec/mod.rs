@@ -12,7 +12,9 @@ mod foreground;
 mod items;
 mod json;
 mod open_run;
+mod show;
 mod stand_in;
+mod state;
 mod variables;
 
 use std::ffi::OsString;
@@ -24,10 +26,15 @@ use credmint_vocabulary::{Failure, FailureKind, printable};
 
 use crate::out;
 use open_run::{OpenRun, Over, Watch};
+pub(crate) use show::{EnvArguments, run as env};
 
 /// `credmint exec`.
 #[derive(Debug, Args)]
 pub(crate) struct ExecArguments {
+    /// Also put certificate and key of a host whose settings hand them out (`deliver = "inline"`) into the environment, as
+    /// TF_HTTP_CLIENT_…; without HOST the one that TF_HTTP_ADDRESS leads to.
+    #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    env: Option<String>,
     /// The program and its arguments, after `--`.
     #[arg(value_name = "CMD", required = true, last = true)]
     command: Vec<OsString>,
@@ -39,8 +46,14 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     let Some(program) = words.first() else {
         return Err(Failure::new(FailureKind::Usage, "a command is missing").hint("credmint exec -- terraform init"));
     };
+    let pem = arguments.env.as_deref().map(state::pem).transpose()?;
     let (open, connection) = OpenRun::begin()?;
-    let variables = variables::for_run(&open, program)?;
+    let mut variables = variables::for_run(&open, program)?;
+    match pem {
+        Some(pem) => variables.extend(pem),
+        None if open.hosts.is_empty() => return Err(nothing_to_reach()),
+        None => {}
+    }
     let before = foreground::hold_signals().map_err(|error| internal(&error))?;
     let watch = Watch::over(connection, open.port)?;
     let ended = foreground::run(&before, words, &variables);
@@ -54,6 +67,11 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
         }
         Err(error) => not_started(program, &error),
     })
+}
+
+fn nothing_to_reach() -> Failure {
+    Failure::new(FailureKind::Settings, "the settings name no host that is reached through the bridge")
+        .hint("credmint explain HOST says how a host is delivered")
 }
 
 fn internal(error: &io::Error) -> Failure {

@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use credmint_local_machine::files;
 use credmint_vocabulary::{Failure, FailureKind, Secret};
 
-use super::configuration;
-use super::open_run::OpenRun;
+use super::open_run::{OpenRun, Served};
+use super::{configuration, state};
 use crate::setup::token_variable;
 
 /// One variable.
@@ -23,6 +23,16 @@ enum Value {
 }
 
 impl Variable {
+    /// Makes one that everybody may see.
+    pub(crate) fn open(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), value: Value::Open(value.into()) }
+    }
+
+    /// Makes one that is for the program alone.
+    pub(crate) fn secret(name: impl Into<String>, value: Secret<String>) -> Self {
+        Self { name: name.into(), value: Value::Secret(value) }
+    }
+
     /// Gives its name.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -43,11 +53,30 @@ pub(crate) fn for_run(open: &OpenRun, program: &OsString) -> Result<Vec<Variable
     let text = configuration::for_run(open, program)?;
     let unwritten = |error| Failure::new(FailureKind::Settings, format!("{}: {error}", path.display()));
     files::write_private(&path, text.as_bytes()).map_err(unwritten)?;
-    let path = path.display().to_string();
-    let tokens = open
-        .hosts
-        .iter()
-        .map(|host| Variable { name: token_variable(&host.hostname), value: Value::Secret(host.token.copied()) });
-    let configuration = Variable { name: "TF_CLI_CONFIG_FILE".to_owned(), value: Value::Open(path) };
-    Ok(std::iter::once(configuration).chain(tokens).collect())
+    let configuration = Variable::open(CONFIGURATION, path.display().to_string());
+    let token = |host: &Served| Variable::secret(token_variable(&host.hostname), host.token.copied());
+    let tokens = open.hosts.iter().map(token);
+    Ok(std::iter::once(configuration).chain(tokens).chain(for_state(open)?).collect())
 }
+
+/// Leads the state backend to the bridge; its name and password are the run's.
+fn for_state(open: &OpenRun) -> Result<Vec<Variable>, Failure> {
+    let addresses = state::addresses();
+    let led: Vec<_> = addresses
+        .iter()
+        .map(|(name, address)| (*name, state::led(address, &open.hosts, |host| &host.hostname)))
+        .collect();
+    state::check(&led.iter().map(|(_, to)| to.as_ref().map(|(host, _)| &host.hostname)).collect::<Vec<_>>())?;
+    let mut variables = Vec::new();
+    for (name, (host, path)) in led.into_iter().filter_map(|(name, to)| Some((name, to?))) {
+        variables.push(Variable::open(name, format!("http://127.0.0.1:{}/{}{path}", open.port, host.hostname)));
+        if variables.len() == 1 {
+            variables.push(Variable::open("TF_HTTP_USERNAME", "credmint"));
+            variables.push(Variable::secret("TF_HTTP_PASSWORD", host.token.copied()));
+        }
+    }
+    Ok(variables)
+}
+
+/// Names the file of the CLI configuration.
+pub(crate) const CONFIGURATION: &str = "TF_CLI_CONFIG_FILE";

@@ -1,0 +1,108 @@
+//! `credmint env`: what `credmint exec` would set, by name; values belong to a run, and there is none.
+//! The settings and the caller's own addresses come in, lines for a shell or JSON go out.
+//! Shows a secret only where no run is needed for it and `--reveal` asks for it: the PEM of `--env`.
+
+use clap::Args;
+use credmint_local_machine::SettingsFiles;
+use credmint_settings::Deliver;
+use credmint_vocabulary::{Failure, FailureKind, Hostname};
+use serde_json::json;
+
+use super::state;
+use super::variables::{CONFIGURATION, Variable};
+use crate::out;
+use crate::setup::{settings_failure, token_variable};
+
+/// `credmint env`.
+#[derive(Debug, Args)]
+pub(crate) struct EnvArguments {
+    /// As for `credmint exec`: also certificate and key of a host, for Terraform's `http` state backend.
+    #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    env: Option<String>,
+    /// Show the values that need no run: certificate and key of --env.
+    #[arg(long, requires = "env")]
+    reveal: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// One variable, as it is shown.
+struct Shown {
+    name: String,
+    what: String,
+    value: Option<String>,
+}
+
+/// Runs the verb.
+pub(crate) fn run(arguments: &EnvArguments) -> Result<(), Failure> {
+    let mut all = of_run(&hosts()?);
+    if let Some(named) = &arguments.env {
+        let pem = state::pem(named)?;
+        all.extend(pem.iter().map(|variable| of_pem(variable, arguments.reveal)));
+    }
+    if arguments.json {
+        let variables: Vec<_> =
+            all.iter().map(|one| json!({ "name": one.name, "what": one.what, "value": one.value })).collect();
+        out::json(&json!({ "variables": variables }));
+    } else {
+        out::text(&all.iter().map(line).collect::<Vec<_>>().join("\n"));
+    }
+    Ok(())
+}
+
+fn of_run(hosts: &[Hostname]) -> Vec<Shown> {
+    let shown = |name: &str, what: String| Shown { name: name.to_owned(), what, value: None };
+    let configuration =
+        shown(CONFIGURATION, "the file of a run: your own configuration, its hosts on the bridge".to_owned());
+    let tokens = hosts.iter().map(|host| shown(&token_variable(host), format!("a session token of a run, for {host}")));
+    let mut all: Vec<Shown> = std::iter::once(configuration).chain(tokens).collect();
+    for (name, address) in state::addresses() {
+        if let Some((host, path)) = state::led(&address, hosts, |host| host) {
+            all.push(shown(name, format!("http://127.0.0.1:PORT/{host}{path}, PORT being that of a run")));
+        }
+    }
+    if all.iter().any(|one| one.name.starts_with("TF_HTTP_")) {
+        all.push(shown("TF_HTTP_USERNAME", "credmint".to_owned()));
+        all.push(shown("TF_HTTP_PASSWORD", "the session token of that host".to_owned()));
+    }
+    all
+}
+
+fn of_pem(variable: &Variable, reveal: bool) -> Shown {
+    let value = reveal.then(|| variable.value().to_owned());
+    Shown { name: variable.name().to_owned(), what: "PEM, the same until it ends".to_owned(), value }
+}
+
+/// Writes a line that a shell may read: a comment, where there is no value.
+fn line(one: &Shown) -> String {
+    match &one.value {
+        Some(value) => format!("export {}='{}'", one.name, value.replace('\'', "'\\''")),
+        None => format!("# {} ({})", one.name, one.what),
+    }
+}
+
+/// Lists the hosts that the bridge serves.
+fn hosts() -> Result<Vec<Hostname>, Failure> {
+    let Some(files) = SettingsFiles::find() else { return Ok(Vec::new()) };
+    let texts = files.read().map_err(|error| Failure::new(FailureKind::Settings, error.to_string()))?;
+    let settings = credmint_settings::read(&texts).map_err(|error| settings_failure(&error))?;
+    let bridged = settings.hosts.iter().filter(|(_, host)| host.deliver == Deliver::Bridge);
+    Ok(bridged.map(|(name, _)| name.clone()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_may_read_what_is_shown() {
+        let host = Hostname::from_comparison_form("my-registry.corp.example").expect("a hostname");
+        let lines: Vec<String> = of_run(&[host]).iter().map(line).collect();
+        assert!(lines.iter().all(|line| line.starts_with("# ")), "{lines:?}");
+        assert!(lines.iter().any(|line| line.starts_with("# TF_TOKEN_my__registry_corp_example (")), "{lines:?}");
+        let pem = Variable::open("TF_HTTP_CLIENT_CERTIFICATE_PEM", "a'b");
+        assert_eq!(line(&of_pem(&pem, true)), "export TF_HTTP_CLIENT_CERTIFICATE_PEM='a'\\''b'");
+        assert!(!line(&of_pem(&pem, false)).contains("a'b"));
+    }
+}

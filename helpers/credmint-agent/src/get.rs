@@ -268,7 +268,7 @@ async fn of_workload(
 }
 
 /// Gives a number between 0 and 1.
-fn jitter() -> f64 {
+pub(crate) fn jitter() -> f64 {
     let mut byte = [0];
     match SystemRandom::new().fill(&mut byte) {
         Ok(()) => f64::from(byte[0]) / 255.0,

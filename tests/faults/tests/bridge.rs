@@ -208,12 +208,12 @@ fn answers_of_the_upstream_pass_as_they_are() {
     let fake = Fake::start(well);
     let client = Client::of(&fake.address(), "");
     for status in [400, 401, 403, 404, 410, 429, 500, 503] {
-        fake.then(move |_| Act::json(status, &json!({ "errors": ["of the registry"] })).with("Retry-After", "7"));
+        fake.then(move |_| Act::json(status, &json!({ "errors": ["of the registry"] })).with("Retry-After", "30"));
         for path in [VERSIONS, PROVIDER] {
             let answer = client.get(path);
             assert_eq!(answer.status, status);
             assert_eq!(answer.body, br#"{"errors":["of the registry"]}"#);
-            assert_eq!(answer.header("Retry-After"), Some("7"));
+            assert_eq!(answer.header("Retry-After"), Some("30"));
         }
     }
     client.user.check();

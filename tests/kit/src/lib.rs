@@ -33,6 +33,7 @@ pub mod canary;
 pub mod certificates;
 pub mod chromium;
 pub mod encoding;
+pub mod enterprise;
 pub mod est;
 pub mod home;
 pub mod http;

@@ -1,6 +1,6 @@
 //! Capability URLs: Terraform sends no token for archives, checksums and signatures, so the URL itself is the right to them.
 //! An upstream URL comes in and a secret path segment goes out; the segment comes in and the URL goes out.
-//! Pure memory; each lives a quarter of an hour and leads to exactly one URL.
+//! Pure memory; each leads to exactly one URL for one use, for a quarter of an hour; that of a log as long as it is read.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use credmint_vocabulary::{Failure, Secret};
+use http::Method;
 use url::Url;
 
 use super::random_token;
@@ -23,6 +24,29 @@ pub(super) struct Capability {
     pub(super) url: Url,
     /// The run of `credmint exec` that it was given to.
     pub(super) run: Option<RunNumber>,
+    /// For what.
+    pub(super) purpose: Use,
+}
+
+/// What a capability is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// `GET` and `HEAD`.
+    Download,
+    /// `PUT`.
+    Upload,
+    /// `GET` and `HEAD`, again and again while the log grows; the client's query says from where.
+    Log,
+}
+
+impl Use {
+    /// Tells whether a method belongs to this use.
+    pub(super) fn permits(self, method: &Method) -> bool {
+        match self {
+            Self::Download | Self::Log => matches!(*method, Method::GET | Method::HEAD),
+            Self::Upload => *method == Method::PUT,
+        }
+    }
 }
 
 /// Keeps the capabilities, the newest last.
@@ -32,12 +56,21 @@ pub(super) struct Capabilities {
 }
 
 impl Capabilities {
-    /// Gives a capability.
+    /// Gives a capability; that of a log which is read already is the same one.
     pub(super) fn give(&self, to: Capability, now: Instant) -> Result<Secret<String>, Failure> {
-        let segment = random_token()?;
-        let copy = segment.copied();
         self.sweep(now);
         let mut given = self.given.borrow_mut();
+        let same = |other: &Capability| {
+            (other.purpose, &other.url, other.recipe.key, other.run) == (Use::Log, &to.url, to.recipe.key, to.run)
+        };
+        if to.purpose == Use::Log
+            && let Some((segment, until, _)) = given.iter_mut().find(|(_, _, other)| same(other))
+        {
+            *until = now + LIFE;
+            return Ok(segment.copied());
+        }
+        let segment = random_token()?;
+        let copy = segment.copied();
         if given.len() >= MOST_CAPABILITIES {
             given.pop_front();
         }
@@ -47,9 +80,13 @@ impl Capabilities {
 
     /// Finds where a segment leads. Every one is compared, each in constant time.
     pub(super) fn find(&self, segment: &[u8], now: Instant) -> Option<Capability> {
-        let given = self.given.borrow();
-        let alive = given.iter().filter(|(_, until, _)| *until > now);
-        alive.fold(None, |found, (own, _, to)| if own.same_as(segment) { Some(to) } else { found }).cloned()
+        let mut given = self.given.borrow_mut();
+        let alive = given.iter_mut().filter(|(_, until, _)| *until > now);
+        let (_, until, to) = alive.fold(None, |found, own| if own.0.same_as(segment) { Some(own) } else { found })?;
+        if to.purpose == Use::Log {
+            *until = now + LIFE;
+        }
+        Some(to.clone())
     }
 
     /// Wipes what is over.
@@ -85,12 +122,35 @@ mod tests {
     fn a_capability_ends_after_a_quarter_of_an_hour() {
         let (all, now) = (Capabilities::default(), Instant::now());
         let url = Url::parse("https://registry.corp.example/a.zip").expect("valid");
-        let to = Capability { recipe: recipe(), url, run: None };
-        let segment = all.give(to, now).expect("given");
+        let to = |purpose| Capability { recipe: recipe(), url: url.clone(), purpose, run: None };
+        let segment = all.give(to(Use::Download), now).expect("given");
         assert!(all.find(segment.expose().as_bytes(), now + LIFE - Duration::from_secs(1)).is_some());
         assert!(all.find(segment.expose().as_bytes(), now + LIFE).is_none());
         assert!(all.find(b"guess", now).is_none());
         all.sweep(now + LIFE);
         assert!(all.given.borrow().is_empty(), "nor is it kept in memory");
+    }
+
+    #[test]
+    fn a_log_can_be_read_as_long_as_somebody_reads_it_and_has_one_address() {
+        let (all, now) = (Capabilities::default(), Instant::now());
+        let url = Url::parse("https://registry.corp.example/log").expect("valid");
+        let to = |purpose| Capability { recipe: recipe(), url: url.clone(), purpose, run: None };
+        let segment = all.give(to(Use::Log), now).expect("given");
+        let find = |at| all.find(segment.expose().as_bytes(), at).is_some();
+        assert!((1..6).all(|minutes| find(now + Duration::from_secs(minutes * 14 * 60))));
+        let later = now + Duration::from_secs(5 * 14 * 60);
+        assert!(all.give(to(Use::Log), later).expect("given").same_as(segment.expose().as_bytes()));
+        assert!(!all.give(to(Use::Download), later).expect("given").same_as(segment.expose().as_bytes()));
+        assert!(!find(later + LIFE));
+    }
+
+    #[test]
+    fn a_capability_is_for_one_use() {
+        let permits =
+            |purpose: Use| [Method::GET, Method::HEAD, Method::PUT, Method::POST].map(|m| purpose.permits(&m));
+        assert_eq!(permits(Use::Download), [true, true, false, false]);
+        assert_eq!(permits(Use::Log), [true, true, false, false]);
+        assert_eq!(permits(Use::Upload), [false, false, true, false]);
     }
 }

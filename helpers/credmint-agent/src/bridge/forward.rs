@@ -15,10 +15,12 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use tokio::time::timeout_at;
 use url::Url;
 
 use super::Bridge;
+use super::again;
+use super::capability::{Capability, Use};
+use super::json_api;
 use super::refusal;
 use super::reply::{self, Body};
 use super::rewrite::Rewriter;
@@ -42,7 +44,7 @@ pub(super) async fn answer(
         return Ok(answered.map(reply::whole));
     }
     let target = Target::of(request.uri());
-    let asker = target.as_ref().map_or(Asker::Files, Target::asker);
+    let asker = asker(target.as_ref(), request.headers());
     let hostname = target.as_ref().map(|target| target.hostname().clone());
     let answered = match visit(&agent, &way, target, &request) {
         Ok(visit) => forward(&agent, visit, request).await,
@@ -56,6 +58,15 @@ pub(super) async fn answer(
         }
         reply::failed(asker, &failure)
     }))
+}
+
+/// Tells which of Terraform's clients asks.
+fn asker(target: Option<&Target>, headers: &HeaderMap) -> Asker {
+    let accepts = || headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    match target.map_or(Asker::Files, Target::asker) {
+        Asker::Modules if accepts().is_some_and(|types| types.starts_with(json_api::MEDIA_TYPE)) => Asker::Remote,
+        asker => asker,
+    }
 }
 
 fn knows(agent: &Agent, hostname: &Hostname) -> bool {
@@ -72,6 +83,8 @@ struct Visit {
     own: String,
     /// The run of `credmint exec` that it came by.
     run: Option<RunNumber>,
+    /// Whether no body follows, whatever the header says.
+    is_head: bool,
 }
 
 fn visit(agent: &Agent, way: &Way, target: Option<Target>, request: &Request<Incoming>) -> Result<Visit, Failure> {
@@ -79,7 +92,7 @@ fn visit(agent: &Agent, way: &Way, target: Option<Target>, request: &Request<Inc
     let own = own_name(request.headers(), way.port)?;
     let target = target.ok_or_else(|| refused("the path of the request names no host"))?;
     agent.lock.check()?;
-    let asker = target.asker();
+    let asker = asker(Some(&target), request.headers());
     let (recipe, url) = match target {
         Target::Api { hostname, path_and_query } => {
             no_echo(request.method())?;
@@ -87,14 +100,15 @@ fn visit(agent: &Agent, way: &Way, target: Option<Target>, request: &Request<Inc
             (recipe, upstream_url(&hostname, &path_and_query)?)
         }
         Target::Capability { hostname, segment } => {
-            read_only(request.method())?;
             let found = bridge.capabilities.find(segment.as_bytes(), Instant::now());
             let found = found.filter(|found| found.recipe.hostname == hostname && found.run == way.number());
             let found = found.ok_or_else(|| refused("this address has ended; run the command again"))?;
-            (found.recipe, found.url)
+            permitted(&found, request.method())?;
+            (found.recipe, of_use(found.url, found.purpose, request.uri()))
         }
     };
-    Ok(Visit { recipe, url, asker, own, run: way.number() })
+    let is_head = request.method() == Method::HEAD;
+    Ok(Visit { recipe, url, asker, own, run: way.number(), is_head })
 }
 
 fn own_name(headers: &HeaderMap, port: u16) -> Result<String, Failure> {
@@ -129,8 +143,20 @@ fn no_echo(method: &Method) -> Result<(), Failure> {
     if matches!(*method, Method::TRACE | Method::CONNECT) { Err(refused("nothing is traced here")) } else { Ok(()) }
 }
 
-fn read_only(method: &Method) -> Result<(), Failure> {
-    if matches!(*method, Method::GET | Method::HEAD) { Ok(()) } else { Err(refused("files are only read here")) }
+fn permitted(found: &Capability, method: &Method) -> Result<(), Failure> {
+    match found.purpose {
+        purpose if purpose.permits(method) => Ok(()),
+        Use::Upload => Err(refused("this address is for an upload")),
+        Use::Download | Use::Log => Err(refused("files are only read here")),
+    }
+}
+
+/// Lets the reader of a log say from where; for all others the address is all there is.
+fn of_use(mut url: Url, purpose: Use, asked: &Uri) -> Url {
+    if purpose == Use::Log && asked.query().is_some() {
+        url.set_query(asked.query());
+    }
+    url
 }
 
 fn upstream_url(hostname: &Hostname, path_and_query: &str) -> Result<Url, Failure> {
@@ -148,14 +174,15 @@ async fn forward(agent: &Rc<Agent>, visit: Visit, request: Request<Incoming>) ->
     let (parts, body) = request.into_parts();
     let request = Request::from_parts(outgoing(parts, &visit, &entry)?, body);
     let hostname = &visit.recipe.hostname;
-    let answered = timeout_at((start + patience).into(), upstream.request(request)).await;
-    let response = answered.map_err(|_| slow(hostname, patience))?;
+    let answered = again::answer(&upstream, request, start + patience).await;
+    let response = answered.ok_or_else(|| slow(hostname, patience))?;
     incoming(agent, &visit, &entry, response.map_err(|error| unreachable(hostname, &error))?).await
 }
 
 /// How long an answer may take to begin: who only reads an API is Terraform's registry client, which gives up itself.
 fn patience(asker: Asker, method: &Method) -> Duration {
-    if asker == Asker::Files || read_only(method).is_err() { LONG_TIMEOUT } else { REGISTRY_TIMEOUT }
+    let reads = matches!(*method, Method::GET | Method::HEAD);
+    if matches!(asker, Asker::Files | Asker::Remote) || !reads { LONG_TIMEOUT } else { REGISTRY_TIMEOUT }
 }
 
 /// Finds the connections that present this entry's credential, or makes them.
@@ -237,13 +264,33 @@ async fn incoming(
         let refusal = refusal::of_page(&page, &visit.recipe.hostname, subject);
         return refusal.map_or_else(|| Ok(Response::from_parts(parts, reply::body(page))), Err);
     }
-    if !describes_package(&parts, visit) {
+    let Some(rewrite) = rewriting(&parts, visit) else {
         return Ok(Response::from_parts(parts, body.boxed_unsync()));
-    }
+    };
     let json = collect(body, &visit.recipe.hostname).await?;
-    let json = rewriter.package(&json)?.map_or(json, Bytes::from);
+    let json = rewrite(&rewriter, &json)?.map_or(json, Bytes::from);
     parts.headers.insert(header::CONTENT_LENGTH, json.len().into());
     Ok(Response::from_parts(parts, reply::body(json)))
+}
+
+type Rewrite = fn(&Rewriter<'_>, &[u8]) -> Result<Option<Vec<u8>>, Failure>;
+
+/// Tells the answers that carry URLs: `…/providers/…/download/OS/ARCH`, and the documents of a JSON:API.
+fn rewriting(parts: &http::response::Parts, visit: &Visit) -> Option<Rewrite> {
+    let kind = parts.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    let is_empty = parts.headers.get(header::CONTENT_LENGTH).is_some_and(|length| length == "0");
+    let is_package = parts.status == StatusCode::OK
+        && visit.asker == Asker::Providers
+        && visit.url.path().contains("/download/")
+        && kind.starts_with("application/json");
+    let is_document =
+        parts.status.is_success() && visit.asker != Asker::Files && kind.starts_with(json_api::MEDIA_TYPE);
+    match () {
+        () if visit.is_head || is_empty => None,
+        () if is_package => Some(|rewriter, json| rewriter.package(json)),
+        () if is_document => Some(|rewriter, json| rewriter.json_api(json)),
+        () => None,
+    }
 }
 
 /// Keeps a redirect inside the bridge; one to another host never meets a client that holds a token.
@@ -273,20 +320,10 @@ fn reference<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a
     text.map(Some).map_err(|_| refused("the upstream's answer leads to an address that is no text"))
 }
 
-/// Tells the one JSON answer that carries URLs: `…/providers/…/download/OS/ARCH`.
-fn describes_package(parts: &http::response::Parts, visit: &Visit) -> bool {
-    let json = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    parts.status == StatusCode::OK
-        && visit.asker == Asker::Providers
-        && visit.url.path().contains("/download/")
-        && json.is_some_and(|value| value.starts_with("application/json"))
-        && parts.headers.get(header::CONTENT_LENGTH).is_none_or(|length| length != "0")
-}
-
 async fn collect(body: Incoming, hostname: &Hostname) -> Result<Bytes, Failure> {
     let collected = Limited::new(body, MOST_JSON).collect().await;
     collected.map(http_body_util::Collected::to_bytes).map_err(|_| {
-        let what = format!("{hostname} broke off its answer, or it is larger than 1 MiB");
+        let what = format!("{hostname} broke off its answer, or it is larger than 8 MiB");
         Failure::new(FailureKind::Unreachable, what).hint("run the command again")
     })
 }
@@ -334,7 +371,7 @@ const HOP_BY_HOP: [&str; 8] = [
     "transfer-encoding",
     "upgrade",
 ];
-const MOST_JSON: usize = 1024 * 1024;
+const MOST_JSON: usize = 8 * 1024 * 1024;
 const CREDENTIAL_TIMEOUT: Duration = Duration::from_secs(8);
 /// The credential included; Terraform's own limit is ten seconds, and what it says then names no cause.
 const REGISTRY_TIMEOUT: Duration = Duration::from_secs(9);

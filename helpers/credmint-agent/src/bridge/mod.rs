@@ -2,8 +2,10 @@
 //! A client's request with a session token or a capability URL comes in, the upstream's answer goes out, streamed.
 //! Goes nowhere but to upstreams that the settings fix. `protocol-spec/bridge-protocol.md`.
 
+mod again;
 mod capability;
 mod forward;
+mod json_api;
 mod listen;
 pub(crate) mod refusal;
 mod reply;

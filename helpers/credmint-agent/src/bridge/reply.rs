@@ -30,7 +30,11 @@ pub(super) fn failed(asker: Asker, failure: &Failure) -> Response<Body> {
         Some(hint) => format!("{}; hint: {hint}", failure.what),
         None => failure.what.clone(),
     };
-    let mut response = Response::new(body(serde_json::json!({ "errors": [text] }).to_string()));
+    let error = match asker {
+        Asker::Remote => serde_json::json!({ "title": text }),
+        Asker::Modules | Asker::Providers | Asker::Files => serde_json::json!(text),
+    };
+    let mut response = Response::new(body(serde_json::json!({ "errors": [error] }).to_string()));
     *response.status_mut() = status_of(asker, failure.kind);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Ok(reason) = ReasonPhrase::try_from(phrase(&text).into_bytes()) {
@@ -42,7 +46,7 @@ pub(super) fn failed(asker: Asker, failure: &Failure) -> Response<Body> {
 fn status_of(asker: Asker, kind: FailureKind) -> StatusCode {
     match (kind, asker) {
         (FailureKind::Unreachable, _) => StatusCode::BAD_GATEWAY,
-        (_, Asker::Providers) => StatusCode::PRECONDITION_REQUIRED,
+        (_, Asker::Providers | Asker::Remote) => StatusCode::PRECONDITION_REQUIRED,
         (_, Asker::Modules) => StatusCode::UNAUTHORIZED,
         (_, Asker::Files) => StatusCode::FORBIDDEN,
     }
@@ -60,7 +64,9 @@ mod tests {
     #[test]
     fn a_refusal_stands_in_the_reason_phrase() {
         let failure = Failure::new(FailureKind::Refused, "session expired, é").hint("credmint login");
-        for (asker, status) in [(Asker::Modules, 401), (Asker::Providers, 428), (Asker::Files, 403)] {
+        for (asker, status) in
+            [(Asker::Modules, 401), (Asker::Providers, 428), (Asker::Remote, 428), (Asker::Files, 403)]
+        {
             let response = failed(asker, &failure);
             assert_eq!(response.status().as_u16(), status);
             let reason = response.extensions().get::<ReasonPhrase>().expect("a reason");

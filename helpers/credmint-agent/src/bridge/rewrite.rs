@@ -13,7 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use url::Url;
 
-use super::capability::{Capabilities, Capability};
+use super::capability::{Capabilities, Capability, Use};
+use super::json_api;
 use super::run::RunNumber;
 use super::target::CAPABILITY;
 use crate::recipe::Recipe;
@@ -69,15 +70,28 @@ impl Rewriter<'_> {
         ours(self.recipe, &self.base, reference)
     }
 
+    /// Rewrites the addresses of logs, uploads and states.
+    pub(super) fn json_api(&self, json: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
+        json_api::document(json, &|address, purpose| {
+            let Some(url) = self.ours(address) else { return Ok(None) };
+            // The upstream's own name for it may be a secret of its own, and is of no use to the client.
+            let name = if purpose == Use::Log { "log" } else { "object" };
+            self.give(url, purpose).map(|begin| Some(format!("{begin}/{name}")))
+        })
+    }
+
     fn capability(&self, mut url: Url, inner: &str) -> Result<String, Failure> {
         let own_query = take_getter_parameters(&mut url);
         let name = url.path_segments().and_then(Iterator::last).unwrap_or_default().to_owned();
+        Ok(format!("{}/{name}{inner}{own_query}", self.give(url, Use::Download)?))
+    }
+
+    fn give(&self, mut url: Url, purpose: Use) -> Result<String, Failure> {
         // The user information would become Basic authentication at the client; the credential is ours to add.
         let _ = (url.set_username(""), url.set_password(None));
-        let to = Capability { recipe: Rc::clone(self.recipe), url, run: self.run };
+        let to = Capability { recipe: Rc::clone(self.recipe), url, purpose, run: self.run };
         let segment = self.capabilities.give(to, Instant::now())?;
-        let (own, host) = (&self.own, &self.recipe.hostname);
-        Ok(format!("http://{own}/{host}/{CAPABILITY}{}/{name}{inner}{own_query}", segment.expose()))
+        Ok(format!("http://{}/{}/{CAPABILITY}{}", self.own, self.recipe.hostname, segment.expose()))
     }
 }
 
@@ -121,7 +135,7 @@ fn take_getter_parameters(url: &mut Url) -> String {
 }
 
 /// A JSON object whose values stay as they were written, in the order in which they stood.
-struct Object(Vec<(String, Box<RawValue>)>);
+pub(super) struct Object(pub(super) Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -31,6 +31,8 @@ pub(super) enum Asker {
     Modules,
     /// Replaces the text of 401 and 403 by its own.
     Providers,
+    /// Reads a JSON:API, prints the status line, but has words of its own for 401 and 404.
+    Remote,
     /// Archives and the like: prints the status line.
     Files,
 }

@@ -14,16 +14,25 @@ use crate::sessions::{Kept, Session, Source};
 pub(crate) fn revoke_when_it_lands(agent: &Rc<Agent>, session: &Rc<Session>) {
     let (agent, session) = (Rc::clone(agent), Rc::clone(session));
     let before = session.kept().ok();
+    // Taken at once: the agent is not idle until the task runs.
+    let busy = Rc::clone(&agent.busy);
     tokio::task::spawn_local(async move {
-        let _busy = Rc::clone(&agent.busy);
+        let _busy = busy;
         session.rest(Deadline::after(Instant::now(), LATEST)).await;
         let is_new = |kept: &Rc<Kept>| !before.as_ref().is_some_and(|before| Rc::ptr_eq(before, kept));
-        if let Some(kept) = session.kept().ok().filter(is_new) {
-            forget(&agent, &session, &kept).await;
-            revoke(&agent, &session, &kept).await;
-            agent.https.forget();
+        if session.kept().ok().is_some_and(|kept| is_new(&kept)) {
+            drop_late(&agent, &session).await;
         }
     });
+}
+
+/// Ends what came too late to be anybody's: in the store, and at the issuer.
+pub(crate) async fn drop_late(agent: &Agent, session: &Session) {
+    if let Ok(kept) = session.kept() {
+        forget(agent, session, &kept).await;
+        revoke(agent, session, &kept).await;
+        agent.https.forget();
+    }
 }
 
 /// A store that was slow may have got it after what it kept was deleted.

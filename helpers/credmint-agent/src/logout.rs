@@ -6,8 +6,9 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{Logout, Reply};
+use credmint_identities::Caller;
 use credmint_local_machine::clock;
-use credmint_settings::{Route, Settings};
+use credmint_settings::{Identity, Route, Settings};
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
 
 use crate::agent::Agent;
@@ -41,12 +42,13 @@ impl Account {
 pub(crate) async fn logout(agent: &Rc<Agent>, stream: &mut dyn Stream, asked: &Logout) -> Result<Reply, Ended> {
     let settings = agent.settings.in_files(asked.settings.as_deref(), asked.usual_settings.as_deref());
     let settings = settings.map_err(Failure::from);
+    agent.sessions.restoring.rest_all(Deadline::after(Instant::now(), FOR_A_RENEWAL)).await;
     let sessions = match asked.identity.as_deref() {
         None | Some("") => agent.sessions.all(),
         Some(name) => of_name(agent, settings.as_ref(), name)?,
     };
     let name = asked.identity.as_deref().filter(|name| !name.is_empty());
-    let others = settings.map(|settings| remembered::others(&settings, name, &sessions)).unwrap_or_default();
+    let others = settings.map(|settings| remembered::others(meant(&settings, name), &sessions)).unwrap_or_default();
     let caller = server::caller_of(stream, remembered::reads(&others)).await?;
     let deadline = Deadline::after(Instant::now(), WHOLE_LOGOUT);
     let mut account = Account::default();
@@ -62,15 +64,26 @@ pub(crate) async fn logout(agent: &Rc<Agent>, stream: &mut dyn Stream, asked: &L
     Ok(Reply::LoggedOut { done: account.done, failed: account.failed, remains: account.remains })
 }
 
-/// Signs out the people of a host's route; gives what could not be ended, in words.
-pub(crate) async fn people_of(agent: &Rc<Agent>, route: &Route<'_>) -> Vec<String> {
+/// Lists the identities of a name, or all.
+fn meant<'a>(settings: &'a Settings, name: Option<&str>) -> impl Iterator<Item = (&'a str, &'a Identity)> {
+    let all = settings.identities.iter().map(|(own, identity)| (own.as_str(), identity));
+    all.filter(move |(own, _)| name.is_none_or(|name| name == *own))
+}
+
+/// Signs out the people of a host's route, also whom an agent before this one has remembered; gives what could not be ended, in words.
+pub(crate) async fn people_of(agent: &Rc<Agent>, route: &Route<'_>, caller: &Caller) -> Vec<String> {
+    agent.sessions.restoring.rest_all(Deadline::after(Instant::now(), FOR_A_RENEWAL)).await;
     let keys = route.identities().filter_map(|(name, identity)| session_of(name, identity));
     let sessions: Vec<_> = keys.filter_map(|key| agent.sessions.get(key)).collect();
-    let mut failed = Vec::new();
+    let others = remembered::others(route.identities(), &sessions);
+    let (mut account, deadline) = (Account::default(), Deadline::after(Instant::now(), WHOLE_LOGOUT));
     for session in sessions {
-        failed.extend(sign_out(agent, &session).await);
+        end(agent, &session, deadline, &mut account).await;
     }
-    failed
+    for other in others {
+        remembered::end(agent, &other, caller, deadline, &mut account).await;
+    }
+    [account.failed, account.remains].concat()
 }
 
 /// Signs out of one session; gives what could not be ended, in words.
@@ -78,12 +91,6 @@ pub(crate) async fn sign_out(agent: &Rc<Agent>, session: &Rc<Session>) -> Vec<St
     let mut account = Account::default();
     end(agent, session, Deadline::after(Instant::now(), WHOLE_LOGOUT), &mut account).await;
     [account.failed, account.remains].concat()
-}
-
-/// Revokes a sign-in that nobody kept, as far as the issuer lets us.
-pub(crate) async fn drop_unclaimed(agent: &Agent, session: &Session) {
-    let _ = revoked(agent, session, Deadline::after(Instant::now(), WHOLE_LOGOUT)).await;
-    agent.https.forget();
 }
 
 /// Finds the session of a name: as the caller's settings have it, or any of that name when they say nothing of it.
@@ -266,6 +273,24 @@ mod tests {
             assert!(account.failed.is_empty(), "{:?}", account.failed);
         };
         LocalSet::new().run_until(test).await;
+    }
+
+    #[tokio::test]
+    async fn a_sign_out_by_terraform_ends_what_an_agent_before_this_one_remembered() {
+        let shelf = Shelf::default();
+        let agent = remembering::agent(&shelf);
+        let text = "[identity.me]\nkind = \"oidc\"\nissuer = \"https://127.0.0.1:9\"\nclient_id = \"a\"\nremember = \"keyring\"\n\
+                    [issuer.pass]\nkind = \"oidc\"\n[host.\"registry.corp.example\"]\nidentity = \"me\"\nissuer = \"pass\"\n";
+        let settings = credmint_settings::read(&[("test".into(), text.into())]).expect("valid");
+        let person = settings.identities["me"].person().expect("a person");
+        let item = crate::sessions::item("me", person).expect("remembered");
+        let refresh = credmint_vocabulary::Secret::from("r1");
+        crate::sessions::Remembering::new(item).keep(&agent.keyring, Some(&refresh)).await;
+        assert!(!shelf.is_empty());
+        let host = credmint_vocabulary::Hostname::from_comparison_form("registry.corp.example").expect("valid");
+        let failed = people_of(&agent, &settings.route(&host).expect("routed"), &Caller::default()).await;
+        assert!(shelf.is_empty(), "the next `get` would go on with it");
+        assert!(failed.iter().any(|words| words.contains("not revoked at the issuer")), "{failed:?}");
     }
 
     #[tokio::test]

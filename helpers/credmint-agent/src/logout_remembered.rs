@@ -8,7 +8,7 @@ use std::time::Instant;
 use credmint_identities::{Caller, Provider, identity_reads};
 use credmint_local_machine::clock;
 use credmint_os_store::StoreError;
-use credmint_settings::{CallerReads, Identity, OidcIdentity, Person, Settings};
+use credmint_settings::{CallerReads, Identity, OidcIdentity, Person};
 use credmint_vocabulary::{Deadline, Secret};
 
 use crate::agent::Agent;
@@ -23,17 +23,16 @@ pub(crate) struct Other {
     identity: OidcIdentity,
 }
 
-/// Lists those of the settings, one or all, that have no session among these.
-pub(crate) fn others(settings: &Settings, name: Option<&str>, sessions: &[Rc<Session>]) -> Vec<Other> {
-    let meant = settings.identities.iter().filter(|(own, _)| name.is_none_or(|name| name == own.as_str()));
+/// Lists those of some identities that have no session among these.
+pub(crate) fn others<'a>(meant: impl Iterator<Item = (&'a str, &'a Identity)>, sessions: &[Rc<Session>]) -> Vec<Other> {
     let without = meant.filter(|(name, identity)| {
         let key = session_of(name, identity);
         !sessions.iter().any(|session| Some(session.sign_in.0) == key && session.remembering.get().is_some())
     });
-    let other = |(name, identity): (&String, &Identity)| match identity {
+    let other = |(name, identity): (&str, &Identity)| match identity {
         Identity::Oidc(person) => {
             let item = sessions::item(name, Person::Oidc(person))?;
-            Some(Other { name: name.clone(), item, identity: (**person).clone() })
+            Some(Other { name: name.to_owned(), item, identity: (**person).clone() })
         }
         _ => None,
     };

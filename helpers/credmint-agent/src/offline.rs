@@ -54,7 +54,7 @@ async fn request(agent: &Rc<Agent>, recipe: &Rc<Recipe>, offline: &Offline, new:
 
 /// Says whose a request is that waits; whoever signed out meanwhile does not want it any more.
 pub(crate) fn owned(agent: &Agent, recipe: &Recipe, own: SignIn) {
-    if agent.sessions.sign_in(own.0) == own {
+    if agent.sessions.is_current(own) {
         agent.requests.owned(recipe.key.digest(), own.0.digest());
     } else {
         agent.requests.drop_request(recipe.key.digest());

@@ -162,7 +162,7 @@ async fn forget(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result
     agent.stored.forget(recipe.stored_key());
     // What is left signed in would get the next credential without a word: that is no logout.
     let mut failed = match recipe.route() {
-        Some(route) => logout::people_of(agent, &route).await,
+        Some(route) => logout::people_of(agent, &route, &*recipe.caller()?).await,
         None => Vec::new(),
     };
     if !given_back {

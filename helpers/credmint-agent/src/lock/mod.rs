@@ -125,6 +125,7 @@ async fn settle(agent: &Agent) {
 
 fn is_under_way(agent: &Agent) -> bool {
     agent.entries.has_flights()
+        || agent.sessions.restoring.is_under_way()
         || agent.sessions.all().iter().any(|session| session.is_being_renewed())
         || Rc::strong_count(&agent.revoking) > 1
 }

@@ -22,7 +22,7 @@ use super::renewing::renewed;
 use super::session::{Session, WHOLE_FLIGHT};
 use super::source::{NotRenewed, Source};
 use crate::agent::Agent;
-use crate::failure;
+use crate::{failure, late_renewal};
 
 type Outcome = Result<Option<Rc<Session>>, Failure>;
 type Landing = watch::Receiver<Option<Outcome>>;
@@ -41,6 +41,26 @@ impl Restoring {
     /// Restores nobody any more for this identity.
     pub(super) fn no_more(&self, key: SessionKey) {
         self.known.borrow_mut().insert(key);
+    }
+
+    /// Waits for all flights, and lets nobody wait any longer for what has not landed by then: it lands as nobody's. Who signs out
+    /// must not be signed in by what was under way.
+    pub(crate) async fn rest_all(&self, deadline: Deadline) {
+        let keys: Vec<_> = self.flights.borrow().keys().copied().collect();
+        for key in keys {
+            self.rest(key, deadline).await;
+        }
+        self.flights.take();
+    }
+
+    /// Ends a flight and tells whether anybody still wants what it brings.
+    fn land(&self, key: SessionKey, flight: &Landing) -> bool {
+        let mut flights = self.flights.borrow_mut();
+        let wanted = flights.get(&key).is_some_and(|known| known.same_channel(flight));
+        if wanted {
+            flights.remove(&key);
+        }
+        wanted
     }
 
     /// Waits for a flight that is under way.
@@ -104,8 +124,14 @@ struct One {
 }
 
 async fn fly(agent: Rc<Agent>, one: One, caller: Caller, sender: watch::Sender<Option<Outcome>>) {
+    let flight = sender.subscribe();
     let outcome = taken_up(&agent, &one, &caller).await;
-    agent.sessions.restoring.flights.borrow_mut().remove(&one.key);
+    if !agent.sessions.restoring.land(one.key, &flight) {
+        if let Ok(Some(session)) = outcome {
+            late_renewal::drop_late(&agent, &session).await;
+        }
+        return;
+    }
     // What was renewed is in the store: after `credmint unlock` it is taken up again.
     let outcome = if agent.lock.is_shut() { Err(failure::locked()) } else { outcome };
     // Who has signed in meanwhile is newer than anything that was kept.
@@ -196,3 +222,20 @@ pub(crate) async fn kept(agent: &Agent, name: &str, key: SessionKey, person: Per
 const NOT_YET: &str = "taken up at its next use, unless the issuer has ended it meanwhile";
 /// How long nothing is nothing: a person who signs in elsewhere waits no longer.
 const NOTHING_FOR: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sessions::tests::key;
+
+    #[tokio::test]
+    async fn what_lands_after_a_sign_out_is_nobodys() {
+        let (restoring, soon) = (Restoring::default(), || Deadline::after(Instant::now(), Duration::from_millis(20)));
+        let (_sender, flight) = watch::channel(None);
+        restoring.flights.borrow_mut().insert(key(), flight.clone());
+        restoring.rest_all(soon()).await;
+        assert!(!restoring.land(key(), &flight) && !restoring.is_under_way());
+        restoring.flights.borrow_mut().insert(key(), flight.clone());
+        assert!(restoring.land(key(), &flight) && !restoring.is_under_way());
+    }
+}

@@ -14,7 +14,7 @@ use crate::agent::Agent;
 use crate::connection::{receive, send};
 use crate::server::Ended;
 use crate::sessions::Session;
-use crate::{login, logout};
+use crate::{late_renewal, login};
 
 /// What the browser is to do.
 pub(super) enum Step {
@@ -51,7 +51,7 @@ async fn go(agent: Rc<Agent>, run: Rc<Run>, login: Login, first: oneshot::Sender
     if let Some(session) = unclaimed {
         let _under_way = Rc::clone(&agent.revoking);
         agent.terraform_login.codes.end(&run);
-        logout::drop_unclaimed(&agent, &session).await;
+        late_renewal::drop_late(&agent, &session).await;
     }
 }
 

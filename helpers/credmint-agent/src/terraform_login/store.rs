@@ -56,18 +56,19 @@ async fn claim(
         Failure::new(FailureKind::Refused, what).hint(format!("terraform login {hostname}"))
     };
     let (run, outcome) = agent.terraform_login.claim(hostname, marker).ok_or_else(ended)?;
-    let claimed = run.pending.take();
-    match (outcome, claimed) {
+    // It stays pending until it is kept: whoever locks meanwhile has it revoked.
+    let pending = run.pending.borrow().clone();
+    match (outcome, pending) {
         (Outcome::Fresh, Some(session)) if people.contains(&session.sign_in.0) => {
             sessions::sign_in(agent, &session).await;
+            run.pending.take();
             run.kept.set(Some(session.sign_in));
             run.claimed.notify_one();
             Ok(())
         }
         (Outcome::Known(sign_in), _) if people.contains(&sign_in.0) && agent.sessions.is_current(sign_in) => Ok(()),
-        (_, unclaimed) => {
-            // The settings have other people by now: what waits is revoked.
-            run.pending.replace(unclaimed);
+        _ => {
+            // The settings may have other people by now: what waits is revoked.
             run.over.notify_one();
             Err(ended())
         }

@@ -11,6 +11,7 @@ use credmint_vocabulary::{Failure, FailureKind, Hostname};
 
 use crate::cert::CertArguments;
 use crate::enrol::ByHandArguments;
+use crate::examples;
 use crate::exec::{EnvArguments, ExecArguments};
 
 /// Credentials for Terraform and OpenTofu, minted when they are needed and never written to disk.
@@ -50,10 +51,11 @@ pub(crate) enum Command {
     /// A second run changes nothing, and --remove takes back exactly what was added.
     ///
     /// On a terminal it shows what changes and asks; elsewhere it shows and goes on.
+    #[command(after_help = examples::SETUP)]
     Setup(SetupArguments),
     /// Sign in; until the session ends, nothing asks again.
     ///
-    /// For identities of kind `oidc`. Opens the browser, or shows a code to approve on another device where no browser
+    /// For identities of kind `oidc` and `vault-oidc`. Opens the browser, or shows a code to approve on another device where no browser
     /// would be seen (over ssh, in a container, without a display). The agent signs in and keeps the session in memory:
     /// it ends with the agent. Ctrl-C at any point leaves nothing.
     ///
@@ -62,42 +64,49 @@ pub(crate) enum Command {
     /// For a host whose certificates people sign (issuer kind `offline`): `credmint login HOST --csr out.pem` writes the
     /// certification request, `credmint login HOST --certificate in.pem` takes what they signed. The key is made in the agent
     /// and is in its memory only: when the agent ends it is lost, and the request is worth nothing.
+    #[command(after_help = examples::LOGIN)]
     Login(LoginArguments),
+    /// Tell by the exit status whether somebody has to sign in.
+    ///
+    /// 0: a sign-in is needed; 1: signed in; others: failures. Prints nothing, asks nobody but a running agent. Without a
+    /// name it is about everybody whom the settings name. For shell prompts and scripts:
+    /// `credmint needs-login && credmint login`
+    #[command(after_help = examples::NEEDS_LOGIN)]
+    NeedsLogin {
+        /// Name in the settings, for example me.
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
     /// Sign out, here and at the issuer.
     ///
     /// Revokes the session at the issuer if that can be done (RFC 7009), drops it and every entry that was made from it,
     /// and says what could not be revoked.
+    #[command(after_help = examples::LOGOUT)]
     Logout(LogoutArguments),
     /// Encrypt everything that the agent keeps, under a passphrase.
     ///
     /// Until `credmint unlock` nothing is handed out, renewed or signed in, and nobody who reads the agent's memory finds a
     /// token or a key. Asks for the passphrase twice; without a terminal it is one line of standard input. Who forgets it ends
     /// the agent (`credmint agent stop`) and signs in again.
+    #[command(after_help = examples::LOCK)]
     Lock,
     /// Decrypt what `credmint lock` encrypted.
     ///
     /// After a wrong passphrase the next try has to wait: 1 s, 2 s, 4 s, up to a minute.
+    #[command(after_help = examples::UNLOCK)]
     Unlock,
-    /// Tell by the exit status whether somebody has to sign in.
-    ///
-    /// 0: a sign-in is needed; 1: signed in; others: failures. Prints nothing, asks nobody but a running agent. Without a
-    /// name it is about everybody whom the settings name. For shell prompts and scripts:
-    /// `credmint needs-login && credmint login`
-    NeedsLogin {
-        /// Name in the settings, for example me.
-        #[arg(value_name = "NAME")]
-        name: Option<String>,
-    },
     /// Show the agent, what it keeps, and what failed last.
     ///
     /// Names, times and serial numbers; never a secret. An agent that is not running is no error: the next
     /// `terraform init` starts it.
+    #[command(after_help = examples::STATUS)]
     Status(StatusArguments),
     /// Say what would happen for a host, without doing it.
     ///
     /// Which route, which identities in order and what each has to say (state and claims), which issuer, how it is
     /// delivered. Nothing is asked of an issuer and nothing is minted. Asks the running agent; without one, a child
     /// that answers this one question and ends.
+    #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArguments),
     /// Show the certificate that a host gets, and whether the host accepts it.
     ///
@@ -107,6 +116,7 @@ pub(crate) enum Command {
     ///
     /// With --self-check the exit status says what the upstream made of it: 0 accepted, 1 it asks for no certificate,
     /// 77 refused, 69 not reached or not trusted, 78 settings.
+    #[command(after_help = examples::CERT)]
     Cert(CertArguments),
     /// Run a program that reaches the hosts of the settings, and nothing that has to be installed for it.
     ///
@@ -117,23 +127,28 @@ pub(crate) enum Command {
     ///
     /// Signals, terminal, standard streams and exit status are the program's own. Exit status besides: 127 no such program, 126 it
     /// cannot be run, 128 and the number of the signal that ended it.
+    #[command(after_help = examples::EXEC)]
     Exec(ExecArguments),
     /// Show what `credmint exec` would set.
     ///
     /// Names, and what each is for. Ports and session tokens belong to a run and end with it: `credmint exec -- env` shows those of
     /// one. A shell may read what is printed.
+    #[command(after_help = examples::ENV)]
     Env(EnvArguments),
-    /// Look after the agent.
+    /// Look after the agent: how it is, start it, stop it.
+    #[command(after_help = examples::AGENT)]
     Agent(AgentArguments),
     /// See the main job on embedded parts, in a throw-away home.
     ///
     /// Starts a registry on loopback that demands a client certificate, sets up a home directory for it, runs the real
     /// `terraform init` (or `tofu init`; without either, plays the client), shows what was minted and what travelled
     /// over mTLS, and ends by searching the home directory and its own processes for secrets.
+    #[command(after_help = examples::DEMO)]
     Demo(DemoArguments),
     /// Print the completion script of a shell.
     ///
     /// In ~/.bashrc: source <(credmint completion bash)
+    #[command(after_help = examples::COMPLETION)]
     Completion {
         /// Which shell.
         shell: clap_complete::Shell,

@@ -8,6 +8,7 @@ mod command_line;
 mod demo;
 mod enrol;
 mod entry;
+mod examples;
 mod exec;
 mod explain;
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use aws_lc_rs::digest;
-use credmint_vocabulary::Secret;
+use credmint_vocabulary::{Secret, Timestamp};
 
 use crate::claims::Claims;
 
@@ -15,6 +15,8 @@ pub struct SubjectToken {
     pub token: Secret<String>,
     /// What it says, if it is a JWT; not verified.
     pub claims: Option<Claims>,
+    /// When it is over: as it says itself, or as whoever granted it said, if nobody can read it.
+    pub expires: Option<Timestamp>,
     /// SHA-256 of the token.
     pub digest: [u8; 32],
     /// The one server that it may be sent to, if it is a client token of a Vault; any issuer may see other tokens.
@@ -50,7 +52,7 @@ impl SubjectToken {
         let mut own = [0; 32];
         let sum = digest::digest(&digest::SHA256, token.expose().as_bytes());
         own.iter_mut().zip(sum.as_ref()).for_each(|(to, from)| *to = *from);
-        Ok(Self { token, claims, digest: own, home: None })
+        Ok(Self { expires: claims.as_ref().and_then(Claims::exp), token, claims, digest: own, home: None })
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn grant(
     world: &World<'_>,
 ) -> Result<Grant, GrantError> {
     let subject = needed(subject)?;
-    let expires = subject.claims.as_ref().and_then(credmint_identities::Claims::exp);
+    let expires = subject.expires;
     if let Some(ended) = expires.filter(|ended| *ended <= world.now) {
         return Err(GrantError::Expired { ended, seconds: world.now.remaining(ended).as_secs() });
     }

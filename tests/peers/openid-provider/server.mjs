@@ -104,7 +104,7 @@ function resourceServer(ctx, resource) {
   return {
     audience: resource,
     scope: 'registry openid email',
-    accessTokenFormat: 'jwt',
+    accessTokenFormat: resource.includes('opaque') ? 'opaque' : 'jwt',
     accessTokenTTL: lifetime,
     jwt: { sign: { alg: 'ES256' } },
   };

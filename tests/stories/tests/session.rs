@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use credmint_stories::{AS_IT_IS, Company, User, person, terraform, token_host, wait_until};
+use credmint_stories::{AS_IT_IS, Company, HOST, User, person, terraform, token_host, wait_until};
 use credmint_test_kit::encoding::claims;
 use credmint_test_kit::openid_provider::wait_for_remaining;
 use credmint_test_kit::processes::{is_connected, signal};
@@ -162,6 +162,28 @@ fn without_a_refresh_token_the_session_ends_with_its_token_and_says_so() {
     assert!(output.stderr.contains("hint: credmint login me"), "{}", output.stderr);
     assert!(output.took < Duration::from_secs(1), "{:?}", output.took);
     assert_eq!(user.home.run("credmint").args(["needs-login", "me"]).output().code, Some(0));
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn an_access_token_that_nobody_can_read_is_handed_out_and_renewed_like_any_other() {
+    let (provider, mut user) = (OpenIdProvider::start_with_ttl(12), User::move_in());
+    let lines = "resource = [\"https://opaque.corp.example\"]\ntoken = \"access\"\n";
+    user.settings(&(person(&provider, lines) + AS_IT_IS + &token_host("\"me\"", "as-it-is")));
+    user.signs_in(&provider, "alice");
+
+    // 1. It has no claims and no end of its own: the issuer said how long it lives.
+    let first = user.got("token");
+    assert!(!first.contains('.') && provider.is_active(&first));
+    assert!(user.sessions()[0]["until"].is_string(), "{:?}", user.sessions());
+    let explained = user.credmint(&["explain", HOST]).stdout;
+    assert!(explained.contains("chosen") && !explained.contains(&first), "{explained}");
+    // 2. It is replaced before it is over, for the same resource.
+    wait_until("it is renewed", || user.got("token") != first);
+    assert!(provider.refreshes().iter().all(|status| *status == 200));
+    let second = user.got("token");
+    assert!(!second.contains('.') && provider.is_active(&second));
+    user.watch_issued(&provider);
     user.canary.check(&user.home);
 }
 

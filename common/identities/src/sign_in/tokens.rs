@@ -84,7 +84,8 @@ impl Tokens {
             OidcTokenKind::Access => &self.access,
             OidcTokenKind::Id => self.id.as_ref().ok_or_else(|| SignInError::NoIdToken { who: self.who.clone() })?,
         };
-        Ok(SubjectToken::new(token.copied())?)
+        let token = SubjectToken::new(token.copied())?;
+        Ok(SubjectToken { expires: token.expires.or_else(|| self.ends(kind)), ..token })
     }
 
     /// Tells whether there can be new ones without the person.

@@ -204,10 +204,11 @@ impl Agent {
     /// runs behind the bridge go on if it is the same person, and end if not.
     pub(crate) fn signed_in(&self, session: &Rc<Session>) {
         let before = self.sessions.put(session);
-        let goes_on = before.is_some_and(|before| session.follows(&before));
+        let goes_on = before.as_ref().is_some_and(|before| session.follows(before));
         if !goes_on {
             self.requests.drop_of(session.sign_in.0.digest());
         }
+        let mut is_lent = false;
         for entry in self.take_entries_of(session.sign_in.0) {
             if !goes_on {
                 self.close_bridge(&entry);
@@ -215,11 +216,15 @@ impl Agent {
             if goes_on && offline::is_by_hand(&entry.recipe) {
                 self.entries.put(&entry);
             } else if entry.is_handed_out() {
+                is_lent = true;
                 self.superseded.borrow_mut().push(entry);
             } else {
                 self.drop_entry(entry);
             }
         }
+        // The older token of a Vault is of no use to anybody, unless a run still has what ends together with it.
+        let older = before.filter(|_| !is_lent).and_then(|before| before.lease());
+        self.dropped.borrow_mut().extend(older);
         self.changed.notify_one();
     }
 

@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use credmint_stories::{Company, HOST, User, wait_until};
+use credmint_stories::{Company, HOST, User, terraform, wait_until};
 use credmint_test_kit::browser::link;
 use credmint_test_kit::http::Request;
 use credmint_test_kit::run::Running;
@@ -73,6 +73,10 @@ fn the_sign_ins_token_gets_the_certificate_and_logout_ends_it_at_openbao() {
     let answer = user.ask_bridge("localhost", ".well-known/terraform.json", &session);
     assert_eq!(answer.status, 200, "{}", answer.body);
     assert_eq!((company.pki.minted(), company.bao.logins().len()), (1, 1));
+    if let Some(terraform) = terraform() {
+        terraform.init(&user.home, &user.work).success();
+        assert_eq!((company.pki.minted(), company.bao.logins().len()), (1, 1));
+    }
     // 3. Signed out, the token is over at OpenBao, and nobody is signed in.
     let said = user.credmint(&["logout", "me"]).stdout;
     assert!(said.contains("with all leases of its token"), "{said}");
@@ -245,5 +249,103 @@ fn strangers_at_the_door_change_nothing_and_an_address_can_be_pasted() {
     assert!(output.stdout.contains("Signed in as bob@corp.example"), "{}", output.stdout);
     let token = user.got("token");
     user.canary.watch("client token of the second", token);
+    user.canary.check(&user.home);
+}
+
+/// A user whose host gets the sign-in's own token, at a company with this role.
+fn with_tokens(role: Value) -> (Company, User) {
+    let (company, user) = (company(role), User::move_in());
+    user.settings(
+        &(person(&company.bao, "role = \"people\"") + &issuer(&company.bao, "vault-token", "") + &token_host()),
+    );
+    (company, user)
+}
+
+#[test]
+fn a_new_sign_in_ends_the_token_of_the_one_before_unless_a_run_has_it() {
+    let (company, mut user) = with_tokens(json!({}));
+
+    // 1. Nothing was made of the first token: it is revoked when the second is there.
+    signs_in(&user);
+    let first = company.bao.logins();
+    signs_in(&user);
+    company.bao.wait_for("the older token ends", |client| client.logins().len() == 1);
+    assert_ne!(company.bao.logins(), first);
+    // 2. A run has the second: it works on, while whoever comes now gets the third.
+    let second = user.got("token");
+    user.canary.watch("second token", second.clone());
+    signs_in(&user);
+    let third = user.got("token");
+    user.canary.watch("third token", third.clone());
+    assert_ne!(second, third);
+    assert_eq!((status_of(&company.bao, &second), status_of(&company.bao, &third)), (200, 200));
+    user.credmint(&["logout", "me"]);
+    assert_eq!(status_of(&company.bao, &third), 403);
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_sealed_openbao_is_named_at_the_sign_in_and_at_the_logout() {
+    let (company, mut user) = with_tokens(json!({}));
+    company.bao.seal();
+    let output = user.login(&["--no-browser"]).output();
+    assert_eq!(output.code, Some(69), "{}", output.stderr);
+    assert!(output.stderr.contains("sealed") && output.stderr.contains("hint: "), "{}", output.stderr);
+    // 1. Unsealed, it works; what is kept goes on while it is sealed again.
+    company.bao.unseal();
+    company.bao.wait_for("it is there again", |client| client.call("GET", "sys/auth", None).status == 200);
+    signs_in(&user);
+    let token = user.got("token");
+    user.canary.watch("client token", token.clone());
+    company.bao.seal();
+    assert_eq!(user.got("token"), token);
+    // 2. Signed out here, and said that it lives on there.
+    let output = user.home.run("credmint").args(["logout", "me"]).output();
+    assert_eq!(output.code, Some(69), "{}", output.stderr);
+    assert!(output.stderr.contains("signed out here, but not at"), "{}", output.stderr);
+    assert!(user.sessions().is_empty());
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_batch_token_serves_is_not_renewed_and_logout_says_that_it_lives_on() {
+    let (company, mut user) = with_tokens(json!({ "token_type": "batch" }));
+    signs_in(&user);
+    assert!(user.sessions()[0]["renews"].is_null(), "{:?}", user.sessions());
+    let token = user.got("token");
+    user.canary.watch("batch token", token.clone());
+    assert_eq!(status_of(&company.bao, &token), 200);
+    let output = user.home.run("credmint").args(["logout", "me"]).output();
+    assert_eq!(output.code, Some(69), "{}", output.stderr);
+    assert!(output.stderr.contains("cannot revoke a batch token: it ends by itself"), "{}", output.stderr);
+    assert!(user.sessions().is_empty());
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_token_with_a_fixed_end_is_over_then_and_nobody_is_asked_in_vain() {
+    let (_company, mut user) = with_tokens(json!({ "token_explicit_max_ttl": "8s" }));
+    signs_in(&user);
+    let token = user.got("token");
+    user.canary.watch("client token", token);
+    // It cannot be renewed beyond that, and whoever asks then is told to sign in.
+    wait_until("the sign-in is over", || {
+        user.home.run("credmint").args(["needs-login", "me"]).output().code == Some(0)
+    });
+    let output = user.get().output();
+    assert_eq!(output.code, Some(77), "{}", output.stderr);
+    assert!(output.stderr.contains("hint: credmint login me"), "{}", output.stderr);
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_namespace_that_is_not_there_is_named() {
+    let (company, user) = (company(json!({})), User::move_in());
+    let spaced = |text: String| text.replacen("kind = ", "namespace = \"teams/nowhere\"\nkind = ", 1);
+    let settings = spaced(person(&company.bao, "role = \"people\"")) + &spaced(issuer(&company.bao, "vault-token", ""));
+    user.settings(&(settings + &token_host()));
+    let output = user.login(&["--no-browser"]).output();
+    assert_ne!(output.code, Some(0), "{}", output.stdout);
+    assert!(output.stderr.contains("namespace") && output.stderr.contains("credmint login me"), "{}", output.stderr);
     user.canary.check(&user.home);
 }

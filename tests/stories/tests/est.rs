@@ -127,6 +127,27 @@ fn a_request_that_waits_for_approval_is_the_same_one_when_it_goes_on() {
 }
 
 #[test]
+fn what_waited_for_an_approval_is_completed_by_a_later_get() {
+    let Some(terraform) = terraform() else { return };
+    let corp = Corp::found(3600);
+    // Longer than Terraform waits, so the first one is told; by the second, less of it is left.
+    corp.est.policy(Policy::Wait(10));
+    let output = corp.user.get().output();
+    assert_eq!(output.code, Some(77), "{}", output.stderr);
+    let status = corp.user.credmint(&["status"]).stdout;
+    assert!(status.contains("for an approval at the authority"), "{status}");
+    // Approved meanwhile.
+    corp.est.policy(Policy::Sign);
+    wait_until("it is completed", || corp.user.get().output().code == Some(0));
+    let asked: Vec<_> = corp.est.asked().into_iter().filter(|asked| asked.path.ends_with("simpleenroll")).collect();
+    assert_eq!(asked.iter().map(|asked| asked.status).collect::<Vec<_>>(), [202, 200]);
+    assert_eq!(asked[0].body, asked[1].body, "the same request, for the same key");
+    terraform.init(&corp.user.home, &corp.user.work).success();
+    assert!(!corp.user.credmint(&["status"]).stdout.contains("for an approval"));
+    corp.user.canary.check(&corp.user.home);
+}
+
+#[test]
 fn a_short_wait_is_waited_for_with_the_same_request() {
     let corp = Corp::found(3600);
     corp.est.policy(Policy::Wait(1));

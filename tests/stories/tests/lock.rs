@@ -1,7 +1,10 @@
 //! `credmint lock` and `unlock`: what is kept is encrypted where it stands, and works again without signing in.
 
-use credmint_stories::{AS_IT_IS, Company, HOST, User, file_identity, person, terraform, token_host, wait_until};
-use credmint_test_kit::{OpenIdProvider, Output, memory};
+use credmint_stories::{
+    AS_IT_IS, Company, HOST, User, address, file_identity, person, terraform, token_host, wait_until,
+};
+use credmint_test_kit::{Authority, Browser, OpenIdProvider, Output, memory};
+use serde_json::json;
 
 const PASSPHRASE: &str = "correct horse battery staple";
 
@@ -137,5 +140,107 @@ fn a_locked_session_can_be_signed_out_and_the_agent_stopped() {
     let gone = user.credmint(&["unlock"]);
     assert!(gone.stdout.contains("no agent is running"), "{}", gone.stdout);
     assert_eq!(user.credmint(&["lock"]).stdout.trim(), "no agent is running: nothing is kept that could be locked");
+    user.canary.check(&user.home);
+}
+
+/// Locks, looks for a secret in the agent's memory where that can be read, is refused, and unlocks.
+#[track_caller]
+fn lacks_while_locked(user: &User, name: &str) {
+    lock(user);
+    let agent = user.home.agent().pid;
+    if memory::is_readable(agent) {
+        user.canary.memory_lacks(agent, name);
+    }
+    assert!(is_locked(&user.get().output()));
+    with_passphrase(user, "unlock", PASSPHRASE).success();
+}
+
+/// Takes the body of a private key, as the agent holds it.
+#[track_caller]
+fn got_key(user: &mut User, name: &str) -> String {
+    let key = user.got("client_private_key_pem");
+    user.canary.watch_pem(name, &key);
+    key
+}
+
+#[test]
+fn an_authority_of_the_agents_own_is_the_same_after_unlock() {
+    let mut user = User::move_in();
+    user.settings(&format!(
+        "[issuer.trial]\nkind = \"local-ca\"\ncommon_name = \"trial\"\n\n\
+         [host.\"{HOST}\"]\nissuer = \"trial\"\ndeliver = \"inline\"\n"
+    ));
+    let key = got_key(&mut user, "client private key");
+    let anchor = user.credmint(&["agent", "anchor", HOST]).stdout;
+    lacks_while_locked(&user, "client private key");
+    // The same certificate, and the same authority for the next one.
+    assert!(user.got("client_private_key_pem") == key, "the same key");
+    assert_eq!(user.credmint(&["agent", "anchor", HOST]).stdout, anchor);
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_request_that_people_sign_waits_through_a_lock() {
+    let (authority, mut user) = (Authority::new("Corp People"), User::move_in());
+    user.settings(&format!(
+        "[issuer.by-hand]\nkind = \"offline\"\ncommon_name = \"build-07\"\n\n\
+         [host.\"{HOST}\"]\nissuer = \"by-hand\"\ndeliver = \"inline\"\n"
+    ));
+    let csr = || user.home.run("credmint").args(["login", HOST, "--csr", "-"]).output();
+    let request = csr().success().stdout;
+    let signed = user.home.write("in.pem", authority.sign_request(&request, -30, 3600)).display().to_string();
+    let complete = || user.home.run("credmint").args(["login", HOST, "--certificate", &signed]).output();
+    // 1. Locked, nothing can be made of it, and nothing is lost.
+    lock(&user);
+    assert!(is_locked(&csr()) && is_locked(&complete()));
+    with_passphrase(&user, "unlock", PASSPHRASE).success();
+    assert_eq!(csr().success().stdout, request);
+    complete().success();
+    // 2. The key that waited is the one that serves; from now on it is locked like any other.
+    let key = got_key(&mut user, "client private key");
+    lacks_while_locked(&user, "client private key");
+    assert!(user.got("client_private_key_pem") == key, "the same key");
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_token_that_terraform_login_brought_is_locked_too() {
+    let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
+    let host = token_host("\"me\"", "as-it-is");
+    user.settings(&(person(&provider, "") + AS_IT_IS + host.trim_end() + "\nstore = \"memory\"\n"));
+    let token = user.canary.watch("pasted token", "pasted-fedcba9876543210-token");
+    let store = user.home.run("terraform-credentials-credmint").args(["store", HOST]);
+    assert_eq!(store.input(json!({ "token": token }).to_string()).output().code, Some(0));
+    assert_eq!(user.got("token"), token);
+    lacks_while_locked(&user, "pasted token");
+    assert_eq!(user.got("token"), token);
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_sign_in_at_openbao_goes_on_after_unlock() {
+    let (company, mut user) = (Company::found(), User::move_in());
+    company.bao.oidc_auth("oidc", &company.provider);
+    company.bao.oidc_role("oidc", "people", &["default"], json!({}));
+    let address_line = format!("address = \"{}\"", company.bao.address());
+    user.settings(&format!(
+        "[identity.me]\nkind = \"vault-oidc\"\n{address_line}\nrole = \"people\"\nredirect_ports = 0\n\n\
+         [issuer.vault]\nkind = \"vault-token\"\n{address_line}\nauth = {{ method = \"identity\" }}\n\n{}",
+        token_host("\"me\"", "vault")
+    ));
+    let mut login = user.login(&["--no-browser"]);
+    let url = address(&mut login);
+    assert_eq!(Browser::of("alice").sign_in(&url).status, 200);
+    login.output().success();
+    let token = user.got("token");
+    user.canary.watch("client token", token.clone());
+    // Its memory is not searched: what the HTTP library copied of a header is freed, and not wiped (threat model).
+    lock(&user);
+    assert!(is_locked(&user.get().output()));
+    with_passphrase(&user, "unlock", PASSPHRASE).success();
+    // The same token, and it can be revoked.
+    assert_eq!(user.got("token"), token);
+    user.credmint(&["logout", "me"]);
+    assert!(company.bao.logins().is_empty());
     user.canary.check(&user.home);
 }

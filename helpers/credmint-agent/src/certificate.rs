@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use credmint_agent_protocol::{CertificateDetails, CertificateReport, CertificateWanted, Finding, Reply};
 use credmint_client_identity::Description;
 use credmint_issuers::Effect;
+use credmint_local_machine::clock;
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
 
 use crate::agent::Agent;
@@ -15,7 +16,7 @@ use crate::connection::Stream;
 use crate::entries::{Entry, Held};
 use crate::recipe::Recipe;
 use crate::server::{Ended, recipe_of};
-use crate::{get, self_check};
+use crate::{get, offline, self_check};
 
 /// Reports on the certificate of a host.
 pub(crate) async fn certificate(
@@ -56,7 +57,7 @@ async fn report(
         path: identity.certificates_der().iter().filter_map(|der| details(der)).collect(),
         anchor: identity.anchor_der().and_then(details),
         certificate_pem: identity.certificate_pem(),
-        notes: entry.notes.clone(),
+        notes: entry.notes.iter().cloned().chain(offline::notes(entry, clock::now())).collect(),
         findings: findings(agent, recipe, deadline).await,
         self_check,
     })

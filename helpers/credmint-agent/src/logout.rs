@@ -100,13 +100,15 @@ fn of_name(agent: &Agent, settings: Result<&Rc<Settings>, &Failure>, name: &str)
     match (identity.map(|identity| session_of(name, identity)), named()) {
         (Some(Some(key)), others) => Ok(agent.sessions.get(key).map_or(others, |session| vec![session])),
         (_, others) if !others.is_empty() => Ok(others),
-        _ => Err(settings.err().cloned().unwrap_or_else(|| unknown(name))),
+        _ => Err(settings.map_or_else(Clone::clone, |settings| unknown(settings, name))),
     }
 }
 
-fn unknown(name: &str) -> Failure {
-    Failure::new(FailureKind::Settings, format!("`{name}` is no identity that a person signs in for"))
-        .hint("credmint logout --all")
+fn unknown(settings: &Settings, name: &str) -> Failure {
+    let people = settings.identities.iter().filter(|(_, identity)| identity.person().is_some());
+    let commands: Vec<String> = people.map(|(name, _)| format!("credmint logout {name}")).collect();
+    let hint = if commands.is_empty() { "credmint logout --all".to_owned() } else { commands.join(" or ") };
+    Failure::new(FailureKind::Usage, format!("`{name}` is no identity that a person signs in for")).hint(hint)
 }
 
 /// Ends one session: first here, so that nobody uses it meanwhile, then at the issuer.

@@ -336,30 +336,40 @@ pub(crate) enum Parsed {
 
 /// Reads the arguments.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Parsed, Failure> {
-    let error = match CommandLine::try_parse_from(arguments) {
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    let error = match CommandLine::try_parse_from(&arguments) {
         Ok(line) => return Ok(Parsed::Command(line.command)),
         Err(error) => error,
     };
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Parsed::Text(error.to_string())),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            Err(Failure::new(FailureKind::Usage, "a command is missing").hint(next(&error.to_string())))
+            Err(Failure::new(FailureKind::Usage, "a command is missing").hint(next(&error.to_string(), "")))
         }
-        _ => Err(usage(&error.to_string())),
+        _ => Err(usage(&error.to_string(), verb(arguments.get(1)))),
     }
 }
 
 /// Makes two lines of what clap says: its first paragraph, and its tip or its usage line.
-fn usage(text: &str) -> Failure {
+fn usage(text: &str, verb: &str) -> Failure {
     let what = text.split("\n\n").next().unwrap_or(text);
-    Failure::new(FailureKind::Usage, what.strip_prefix("error: ").unwrap_or(what)).hint(next(text))
+    Failure::new(FailureKind::Usage, what.strip_prefix("error: ").unwrap_or(what)).hint(next(text, verb))
 }
 
+/// Gives the verb that was typed, if it is one, with a blank behind it.
+fn verb(word: Option<&std::ffi::OsString>) -> &'static str {
+    let typed = |name: &&str| word.is_some_and(|word| *word == **name);
+    VERBS.iter().find(|name| typed(&name.trim_end())).copied().unwrap_or_default()
+}
+
+/// Verbs whose arguments have values that clap can refuse, without saying how it is used.
+const VERBS: [&str; 4] = ["setup ", "login ", "demo ", "completion "];
+
 /// Finds the tip or the usage line of what clap says, in a form that a shell takes: there, `<HOST>` is a redirection.
-fn next(text: &str) -> String {
+fn next(text: &str, verb: &str) -> String {
     let line = |start: &str| text.lines().find_map(|line| line.trim().strip_prefix(start)).map(str::trim);
     let usage = || line("Usage:").map(|usage| usage.replace("<COMMAND>", "--help").replace(['<', '>'], ""));
-    line("tip:").map(str::to_owned).or_else(usage).unwrap_or_else(|| "credmint --help".to_owned())
+    line("tip:").map(str::to_owned).or_else(usage).unwrap_or_else(|| format!("credmint {verb}--help"))
 }
 
 #[cfg(test)]
@@ -384,6 +394,9 @@ mod tests {
         let failure = refused("credmint explain").expect("refused");
         assert_eq!(failure.what, "the following required arguments were not provided: <HOST>");
         assert_eq!(failure.hint.as_deref(), Some("credmint explain HOST"));
+        let failure = refused("credmint login --lifetime 8").expect("refused");
+        assert!(failure.what.ends_with("a time looks like 8h, 30m or 1h30m"), "{}", failure.what);
+        assert_eq!(failure.hint.as_deref(), Some("credmint login --help"));
         for (line, hint) in [("credmint", "credmint --help"), ("credmint agent", "credmint agent --help")] {
             let failure = refused(line).expect("refused");
             assert_eq!((failure.what.as_str(), failure.hint.as_deref()), ("a command is missing", Some(hint)));

@@ -15,6 +15,11 @@ pub(crate) fn holds(entry: &EntryStatus) -> String {
     parts.into_iter().flatten().fold(entry.kind.clone(), |line, part| line + &part)
 }
 
+/// Says whose it is.
+pub(crate) fn identity(entry: &EntryStatus) -> &str {
+    if entry.identity.is_empty() { "none: the issuer asks for nobody" } else { &entry.identity }
+}
+
 /// Says when it ends, and when it is renewed before that.
 pub(crate) fn ends(entry: &EntryStatus, now: Timestamp) -> String {
     let Some(expires) = &entry.expires else { return "not known".to_owned() };
@@ -53,6 +58,12 @@ pub(crate) mod tests {
             renews: Some("2026-11-30T16:31:00Z".into()),
             notes: vec!["asked for 24h, granted 1h".into()],
         }
+    }
+
+    #[test]
+    fn an_entry_of_nobody_says_so() {
+        assert_eq!(identity(&certificate()), "job");
+        assert_eq!(identity(&EntryStatus::default()), "none: the issuer asks for nobody");
     }
 
     #[test]

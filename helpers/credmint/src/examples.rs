@@ -5,14 +5,14 @@
 /// `credmint setup`.
 pub(crate) const SETUP: &str = "\
 Examples:
-  credmint setup registry.corp.example --dry-run    only shows what would change
+  credmint setup registry.corp.example --dry-run   shows what would change
   credmint setup registry.corp.example --upstream https://10.0.0.7
-  credmint setup registry.corp.example --remove     takes it all back";
+  credmint setup registry.corp.example --remove    takes it all back";
 
 /// `credmint login`.
 pub(crate) const LOGIN: &str = "\
 Examples:
-  credmint login                  in the browser; with one person in the settings
+  credmint login                  in the browser, or with a code
   credmint login me --device      with a code, on any device
   credmint login me --paste       the browser is on another machine
   credmint login me --lifetime 8h

@@ -16,12 +16,27 @@ use crate::{agent, enrol, entry, out, people_host};
 /// Runs `credmint status`.
 pub(crate) fn run(arguments: &StatusArguments) -> Result<(), Failure> {
     let (status, failures) = (ask()?, last_failure::read());
+    let mistake = enrol::settings().err();
     if arguments.json {
-        out::json(&as_json(status.as_ref(), Some(&failures)));
+        out::json(&as_json(status.as_ref(), Some((&failures, mistake.as_ref()))));
     } else {
-        out::text(&render(status.as_ref(), &failures, agent::now(), Style::of_stdout()));
+        let lines = render(status.as_ref(), &failures, agent::now(), Style::of_stdout());
+        out::text(&with_mistake(&lines, mistake.as_ref(), Style::of_stdout()));
     }
     Ok(())
+}
+
+/// Puts what is wrong with the settings first: with it nothing is handed out, and what is kept for them does not show.
+fn with_mistake(report: &str, mistake: Option<&Failure>, style: Style) -> String {
+    let Some(mistake) = mistake else { return report.to_owned() };
+    let shown = |text: &str| printable(text, 600);
+    let head = style.paint(Tone::Bad, "cannot be used");
+    let hint = mistake.hint.iter().map(|hint| format!("           hint: {}\n", shown(hint))).collect::<String>();
+    let report = report.replace("\nNothing is kept.\n", "");
+    format!(
+        "settings   {head}, and what is kept for them is not shown:\n           {}\n{hint}{report}",
+        shown(&mistake.what)
+    )
 }
 
 /// Runs `credmint agent …`.
@@ -89,10 +104,11 @@ fn anchor(host: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn as_json(status: Option<&Status>, failures: Option<&[LastFailure]>) -> Value {
+fn as_json(status: Option<&Status>, more: Option<(&[LastFailure], Option<&Failure>)>) -> Value {
     let mut object = json!({ "running": status.is_some(), "agent": status });
-    if let (Some(object), Some(failures)) = (object.as_object_mut(), failures) {
+    if let (Some(object), Some((failures, mistake))) = (object.as_object_mut(), more) {
         object.insert("last_failures".to_owned(), json!(failures));
+        object.insert("settings_mistake".to_owned(), json!(mistake.map(|mistake| &mistake.what)));
     }
     object
 }
@@ -166,7 +182,7 @@ fn one_entry(entry: &EntryStatus, now: Timestamp, style: Style) -> Vec<String> {
     let notes = entry.notes.iter().flat_map(|note| folded("note", &printable(note, 600)));
     let heading = style.paint(Tone::Heading, &entry.hostname);
     let parts = [
-        folded("identity", &format!("{}{subject}", entry.identity)),
+        folded("identity", &format!("{}{subject}", entry::identity(entry))),
         folded("issuer", &entry.issuer),
         folded("kept", &phrases(&entry::holds(entry))),
         folded("ends", &phrases(&entry::ends(entry, now))),
@@ -282,8 +298,22 @@ mod tests {
 
     #[test]
     fn status_as_json_is_like_the_golden_file() {
-        golden::check("status.json", &format!("{:#}\n", as_json(Some(&status()), Some(&failures()))));
-        golden::check("status-not-running.json", &format!("{:#}\n", as_json(None, Some(&[]))));
+        golden::check("status.json", &format!("{:#}\n", as_json(Some(&status()), Some((&failures(), None)))));
+        golden::check("status-not-running.json", &format!("{:#}\n", as_json(None, Some((&[], None)))));
+    }
+
+    #[test]
+    fn settings_that_cannot_be_used_come_first_and_nothing_is_said_to_be_missing() {
+        let mistake =
+            Failure::new(FailureKind::Settings, "config.toml:5: unknown key `scope`").hint("did you mean `scopes`?");
+        let report = render(Some(&Status::default()), &[], entry::tests::now(), Style::Plain);
+        let text = with_mistake(&report, Some(&mistake), Style::Plain);
+        let first = "settings   cannot be used, and what is kept for them is not shown:\n           config.toml:5: unknown key `scope`\n           hint: did you mean `scopes`?\nagent ";
+        assert!(
+            text.starts_with(first) && report.contains("Nothing is kept") && !text.contains("Nothing is kept"),
+            "{text}"
+        );
+        assert_eq!(as_json(None, Some((&[], Some(&mistake))))["settings_mistake"], mistake.what);
     }
 
     #[test]

@@ -107,6 +107,8 @@ fn init_over_mtls_with_a_certificate_that_people_signed() {
     // 6. The end is told: nothing renews it, and what an end of the agent takes with it.
     let status = corp.user.credmint(&["status"]).stdout;
     assert!(status.contains("nothing renews it") && !status.contains("renewed at"), "{status}");
+    let shown = corp.user.credmint(&["cert", HOST]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("nothing renews it, and it is lost with its key when the agent ends"), "{shown}");
     let stopped = corp.user.credmint(&["agent", "stop"]).stdout;
     assert!(stopped.contains("lost with it: the certificate for"), "{stopped}");
     corp.user.canary.check(&corp.user.home);

@@ -144,7 +144,7 @@ impl VaultRefusal {
             Self::Time => "get a new token, and check this machine's clock",
             Self::Issuer => "compare the token's iss with bound_issuer and the keys of the auth method",
             Self::Claim => "compare the token's claims with bound_claims, bound_subject and user_claim of the role",
-            Self::Role => "check auth.role and role in the settings",
+            Self::Role => "check the role in the settings, in `auth` or in the identity, and that of the PKI engine",
             Self::MalformedToken => "the identity must give a JWT, not an opaque token",
             Self::Login => "check the role and the secret or certificate that the settings name",
             Self::Name => "compare common_name and the other names of the settings with what the PKI role allows",

@@ -98,7 +98,15 @@ impl<'t> Fields<'t> {
     }
 
     pub(crate) fn missing(&self, key: &str) -> SettingsError {
-        missing(self.table, key).with_hint(format!("{} needs {}", self.of, self.quoted(key)))
+        // The table that `credmint setup` begins: what to name there is seldom known yet.
+        let host = self.of.strip_prefix("[host.\"").and_then(|of| of.strip_suffix("\"]"));
+        let hint = match host.filter(|_| key == "issuer") {
+            Some(host) => {
+                format!("add issuer = \"NAME\", of an [issuer.NAME] table; credmint setup {host} shows an example")
+            }
+            None => format!("{} needs {}", self.of, self.quoted(key)),
+        };
+        missing(self.table, key).with_hint(hint)
     }
 
     /// Refuses two keys that say the same in different ways.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use credmint_agent_protocol::{Pasted, Reply, Visit};
 use credmint_identities::Callback;
-use credmint_vocabulary::{Failure, FailureKind};
+use credmint_vocabulary::{Failure, FailureKind, Timestamp};
 use tokio::sync::oneshot;
 use url::Url;
 
@@ -165,16 +165,46 @@ fn last_page(attempt: &Attempt<'_>, kept: &Result<Rc<Session>, Failure>) -> Page
 pub(crate) fn signed_in_page(session: &Session) -> Page {
     let status = session.status();
     let who = status.subject.unwrap_or_else(|| status.identity.clone());
-    Page::SignedIn { who, issuer: session.source.who(), ends: ends(status.until, status.renews.is_some()) }
+    Page::SignedIn {
+        who,
+        issuer: session.source.who(),
+        ends: ends(status.until, status.renews.is_some(), session.chosen_end()),
+    }
 }
 
 /// Says until when, for the page.
-fn ends(until: Option<String>, renewed: bool) -> String {
-    match (until, renewed) {
-        (_, true) => "you sign out, or the issuer ends it; it is renewed while it is used".to_owned(),
-        (Some(until), false) => until,
-        (None, false) => "the issuer ends it".to_owned(),
+fn ends(until: Option<String>, renewed: bool, chosen: Option<Timestamp>) -> String {
+    let until = until.filter(|_| !renewed);
+    let first = |end: &Timestamp| {
+        let until = until.as_deref().and_then(|until| Timestamp::from_rfc3339(until).ok());
+        until.is_none_or(|until| *end < until)
+    };
+    match (chosen.filter(first), until, renewed) {
+        (Some(end), ..) => format!("{end}, as chosen, unless you sign out or the issuer ends it before"),
+        (None, Some(until), _) => until,
+        (None, None, true) => "you sign out, or the issuer ends it; it is renewed while it is used".to_owned(),
+        (None, None, false) => "the issuer ends it".to_owned(),
     }
 }
 
 const NOT_OURS: &str = "this is not the address at which the browser ends after this sign-in: paste the whole of it";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_says_the_end_that_comes_first() {
+        let until = || Some("2026-11-30T17:00:00Z".to_owned());
+        let chosen = |text| Timestamp::from_rfc3339(text).ok();
+        let early = "2026-11-30T16:00:00Z, as chosen, unless you sign out or the issuer ends it before";
+        assert_eq!(ends(until(), false, chosen("2026-11-30T16:00:00Z")), early);
+        assert_eq!(ends(until(), false, chosen("2026-11-30T18:00:00Z")), "2026-11-30T17:00:00Z");
+        assert!(ends(until(), true, chosen("2026-11-30T18:00:00Z")).starts_with("2026-11-30T18:00:00Z, as chosen"));
+        assert!(ends(until(), true, None).starts_with("you sign out"));
+        assert_eq!(
+            (ends(until(), false, None), ends(None, false, None)),
+            (until().unwrap_or_default(), "the issuer ends it".into())
+        );
+    }
+}

@@ -12,7 +12,7 @@ use clap::Args;
 use credmint_agent_protocol::{Answer, Ask, Enrol};
 use credmint_local_machine::files::{self, ReadError};
 use credmint_local_machine::{SettingsFiles, streams};
-use credmint_settings::{Identity, Issuer, Settings};
+use credmint_settings::{Issuer, Settings};
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 use serde_json::json;
 
@@ -107,6 +107,9 @@ fn request(host: &Hostname, file: &Path, arguments: &ByHandArguments, as_json: b
 
 fn complete(host: &Hostname, file: &Path, as_json: bool) -> Result<(), Failure> {
     let bytes = if is_standard(file) { from_stdin()? } else { read(file)? };
+    if is_unsigned(&bytes) {
+        return Err(unreadable(file, "is a certification request, and not yet what was made of it"));
+    }
     // Binary PKCS #7 and DER travel as Base64, text as it is.
     let certificate = String::from_utf8(bytes).unwrap_or_else(|binary| STANDARD.encode(binary.as_bytes()));
     let asked = Enrol { got: agent::about(host), new: false, certificate: Some(certificate) };
@@ -124,6 +127,14 @@ fn unexpected(host: &Hostname, answer: &Answer) -> Failure {
             .hint(format!("credmint explain {host}")),
         other => agent::unexpected(other),
     }
+}
+
+/// Tells whether a text has a certification request in it, and no certificate: the wrong one of two files.
+fn is_unsigned(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    text.contains("CERTIFICATE REQUEST-----")
+        && !text.contains("-----BEGIN CERTIFICATE-----")
+        && !text.contains("PKCS7")
 }
 
 fn is_standard(file: &Path) -> bool {
@@ -179,7 +190,7 @@ pub(crate) fn is_a_host(name: &str, settings: &Settings) -> Option<Failure> {
     }
     let hostname = Hostname::from_comparison_form(name).ok()?;
     let route = settings.route(&hostname)?;
-    let person = route.identities().find(|(_, identity)| matches!(identity, Identity::Oidc(_))).map(|(name, _)| name);
+    let person = route.identities().find(|(_, identity)| identity.person().is_some()).map(|(name, _)| name);
     let what = format!("{hostname} is a host, and people sign in for an identity");
     let hint = match (route.issuer, person) {
         (Issuer::Offline(_), _) => format!("credmint login {hostname} --csr FILE, for its certificate"),
@@ -191,3 +202,27 @@ pub(crate) fn is_a_host(name: &str, settings: &Settings) -> Option<Failure> {
 
 /// What fits into a frame of the agent protocol, Base64 and all.
 const LARGEST: usize = 40 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_request_itself_is_not_what_was_signed() {
+        let request = "-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----\n";
+        let signed = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
+        assert!(is_unsigned(request.as_bytes()) && is_unsigned(request.replace("CERT", "NEW CERT").as_bytes()));
+        assert!(!is_unsigned(signed.as_bytes()) && !is_unsigned(format!("{request}{signed}").as_bytes()));
+        assert!(!is_unsigned(b"\x30\x82\xff"));
+    }
+
+    #[test]
+    fn whoever_signs_in_at_vault_is_named_where_a_host_was_given() {
+        let text = "[identity.me]\nkind = \"vault-oidc\"\naddress = \"https://vault.example\"\n\
+            [issuer.vault]\nkind = \"vault-token\"\naddress = \"https://vault.example\"\nauth = { method = \"identity\" }\n\
+            [host.\"registry.example\"]\nidentity = \"me\"\nissuer = \"vault\"\ndeliver = \"token\"\n";
+        let settings = credmint_settings::read(&[("config.toml".into(), text.into())]).expect("settings");
+        let failure = is_a_host("registry.example", &settings).expect("a host");
+        assert_eq!(failure.hint.as_deref(), Some("credmint login me"));
+    }
+}

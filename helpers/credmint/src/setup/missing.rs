@@ -36,11 +36,13 @@ fn indent(line: String) -> String {
 }
 
 const EXAMPLE: &str = r#"[identity.job]
-kind = "env"             # or file, kubernetes, command, client-credentials
+kind = "env"             # or file, kubernetes, command, client-credentials;
+                         # a person who signs in: oidc, vault-oidc
 variable = "WORKLOAD_TOKEN"
 
 [issuer.registry-cert]
-kind = "vault-pki"       # or token-exchange, oidc, vault-token, vault-secret
+kind = "vault-pki"       # or est, step-ca, offline, local-ca; for a token:
+                         # oidc, token-exchange, vault-token, vault-secret
 address = "https://vault.corp.example:8200"
 auth = { method = "jwt", role = "terraform" }
 role = "registry-client"

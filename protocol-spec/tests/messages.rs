@@ -7,7 +7,8 @@ use boon::{Compiler, SchemaIndex, Schemas};
 use credmint_protocol_spec::vectors;
 use serde_json::Value;
 
-const SCHEMAS: [&str; 7] = ["request", "supply", "reply", "status", "explanation", "certificate", "credentials-object"];
+const SCHEMAS: [&str; 8] =
+    ["request", "supply", "confirmed", "reply", "status", "explanation", "certificate", "credentials-object"];
 
 #[test]
 fn every_schema_compiles() {
@@ -39,7 +40,8 @@ fn the_schemas_and_the_vectors_of_the_agent_protocol_agree() {
     let (mut accepted, mut wrong) = (0, Vec::new());
     for vector in vectors("agent-protocol").expect("vectors") {
         let expect = vector.header("expect").unwrap_or_default();
-        let Some(layer) = ["request", "supply", "reply"].into_iter().find(|layer| expect.ends_with(layer)) else {
+        let Some(layer) = ["request", "supply", "confirmed", "reply"].into_iter().find(|layer| expect.ends_with(layer))
+        else {
             continue;
         };
         let json = vector.body.get(4..).unwrap_or_default();

@@ -26,6 +26,9 @@ pub struct Explanation {
     /// Where the bridge goes.
     #[serde(default)]
     pub upstream: Option<String>,
+    /// Whether a person is asked before each use.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confirm: bool,
     /// Whether a fresh entry is kept, and until when.
     #[serde(default)]
     pub entry: Option<EntryStatus>,

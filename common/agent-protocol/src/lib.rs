@@ -4,6 +4,7 @@
 
 mod certificate;
 mod client;
+mod confirm;
 mod enrol;
 mod explanation;
 mod frame;
@@ -16,6 +17,7 @@ mod wire_secret;
 
 pub use certificate::{CertificateDetails, CertificateReport, CertificateWanted, Finding, SelfCheck};
 pub use client::{AskError, Stream, ask, attend, converse, receive, say};
+pub use confirm::{Confirm, Confirmed};
 pub use enrol::{Enrol, RequestStatus};
 pub use explanation::{Explanation, IdentityClaims};
 pub use frame::{Frame, FrameError, MAXIMUM_FRAME, decode, decode_length};

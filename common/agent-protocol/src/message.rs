@@ -8,6 +8,7 @@ use credmint_vocabulary::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
 
 use crate::certificate::{CertificateReport, CertificateWanted};
+use crate::confirm::Confirm;
 use crate::enrol::{Enrol, RequestStatus};
 use crate::explanation::Explanation;
 use crate::lock::{LockStatus, Passphrase};
@@ -152,7 +153,8 @@ pub struct Got {
     pub build: String,
 }
 
-/// What the agent answers; `need` may come once before the last, and a sign-in tells what the person has to do.
+/// What the agent answers; `need` may come once before the last, a sign-in tells what the person has to do, and a person
+/// may have to be asked.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -188,7 +190,7 @@ pub enum Reply {
     Visit(Visit),
     /// Sign-in: what the person approves elsewhere.
     Approve(Approve),
-    /// Sign-in: somebody else signs in for this identity already; it is waited for.
+    /// Somebody else signs in for this identity already, or is asked something at this terminal; it is waited for.
     Waiting,
     /// Sign-in: what was pasted is not the address of this sign-in; the client may send another one.
     Again {
@@ -211,6 +213,8 @@ pub enum Reply {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         remains: Vec<String>,
     },
+    /// A person is to be asked first; unless that happens elsewhere, the next frame is a [`crate::Confirmed`].
+    Confirm(Confirm),
     /// A reply of a later version.
     #[serde(other)]
     Unknown,
@@ -222,7 +226,13 @@ impl Reply {
     pub fn is_progress(&self) -> bool {
         matches!(
             self,
-            Self::Need(_) | Self::Visit(_) | Self::Approve(_) | Self::Waiting | Self::Again { .. } | Self::RunOpen(_)
+            Self::Need(_)
+                | Self::Visit(_)
+                | Self::Approve(_)
+                | Self::Waiting
+                | Self::Again { .. }
+                | Self::RunOpen(_)
+                | Self::Confirm(_)
         )
     }
 }

@@ -1,14 +1,14 @@
 //! Holds messages and frames against the vectors of `protocol-spec/vectors/agent-protocol/`; the body is a frame.
 //!
 //! Keys: `expect` is the layer that accepts or refuses; `rule` and `comment` are for people.
-//! - `request`, `supply`, `reply`: a message; written again it is the same frame, or the one whose object `becomes` is.
-//! - `unknown request`, `unknown reply`: a message of a later version, received calmly.
+//! - `request`, `supply`, `confirmed`, `reply`: a message; written again it is the same frame, or the one whose object `becomes` is.
+//! - `unknown request`, `unknown confirmed`, `unknown reply`: a message of a later version, received calmly.
 //! - `too long`: refused by its length alone; `cut off`: the stream ended early.
-//! - `malformed request`, `malformed supply`, `malformed reply`: no such message; `why` is the error's sentence.
+//! - `malformed request`, `malformed supply`, `malformed confirmed`, `malformed reply`: no such message; `why` is the error's sentence.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use credmint_agent_protocol::{Ask, Frame, FrameError, Reply, Request, Supply, decode, decode_length};
+use credmint_agent_protocol::{Ask, Confirmed, Frame, FrameError, Reply, Request, Supply, decode, decode_length};
 use credmint_protocol_spec::{Vector, vectors};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,11 +32,13 @@ fn code_and_vectors_agree() {
             "cut off" => assert!(json.len() < length, "{name} is whole"),
             "request" | "malformed request" => round_trip::<Request>(&vector, "request", json),
             "supply" | "malformed supply" => round_trip::<Supply>(&vector, "supply", json),
+            "confirmed" | "malformed confirmed" => round_trip::<Confirmed>(&vector, "confirmed", json),
             "reply" | "malformed reply" => round_trip::<Reply>(&vector, "reply", json),
             "unknown request" => {
                 let request: Request = decode(json).expect(name);
                 assert!(matches!(request.ask, Ask::Unknown), "{name}");
             }
+            "unknown confirmed" => assert!(matches!(decode(json), Ok(Confirmed::Unknown)), "{name}"),
             "unknown reply" => assert!(matches!(decode(json), Ok(Reply::Unknown)), "{name}"),
             other => panic!("{name}: no layer `{other}`"),
         }

@@ -178,6 +178,7 @@ mod tests {
             peer: Peer::default(),
             minimum_life: None,
             store: credmint_settings::Store::default(),
+            confirm: false,
         };
         let mut settings = Settings::default();
         settings.identities.insert("job".into(), Identity::Env { variable: "WORKLOAD_TOKEN".into() });

@@ -12,7 +12,7 @@ use credmint_vocabulary::{Deadline, Failure, FailureKind};
 
 use crate::socket::{ConnectError, Connection, connect};
 use crate::start::{StartError, start_detached, start_once};
-use crate::{PlaceError, agent_program, environment, places, prefilter, settings_files, supply};
+use crate::{PlaceError, agent_program, confirming, environment, places, prefilter, settings_files, supply};
 
 /// Says why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -56,14 +56,19 @@ pub fn ask_agent(ask: Ask, knocked: Option<Connection>, deadline: Deadline) -> R
         Some(connection) => connection,
         None => reach(deadline)?,
     };
-    match put(&mut connection, &mut request, deadline) {
+    let first = match put(&mut connection, &mut request, deadline) {
         // What is dying may still hold its listener for a moment: whoever connects then is dropped as well.
-        Err(AskError::Stream(error)) if went_away(&error) => std::thread::sleep(DYING),
-        outcome => return Ok(outcome?),
-    }
-    // Whichever agent is beside us now is the one there is: it has to serve us.
-    request.ask.say_build("");
-    Ok(put(&mut reach(deadline)?, &mut request, deadline)?)
+        Err(AskError::Stream(error)) if went_away(&error) => {
+            std::thread::sleep(DYING);
+            // Whichever agent is beside us now is the one there is: it has to serve us.
+            request.ask.say_build("");
+            connection = reach(deadline)?;
+            put(&mut connection, &mut request, deadline)?
+        }
+        outcome => outcome?,
+    };
+    // A person is asked once, whatever becomes of the agent.
+    Ok(confirming::attend(&mut connection, program_of(&request), first)?)
 }
 
 /// Asks the agent that runs; `None` when none does.
@@ -171,6 +176,10 @@ fn put(connection: &mut Connection, request: &mut Request, deadline: Deadline) -
         connection.tell_when_slow(Deadline::after(Instant::now(), SLOW), line);
     }
     converse(connection, request, &supply::supply)
+}
+
+fn program_of(request: &Request) -> &str {
+    if let Ask::Get(got) = &request.ask { &got.program } else { "credmint" }
 }
 
 fn went_away(error: &io::Error) -> bool {

@@ -44,6 +44,8 @@ pub const BROWSER: &str = "BROWSER";
 pub const DISPLAY: &str = "DISPLAY";
 /// Wayland: there is a display.
 pub const WAYLAND_DISPLAY: &str = "WAYLAND_DISPLAY";
+/// X11: where the key to the display is.
+pub const XAUTHORITY: &str = "XAUTHORITY";
 /// Set over ssh.
 pub const SSH_CONNECTION: &str = "SSH_CONNECTION";
 /// Set over ssh.

@@ -4,6 +4,7 @@
 
 mod agent_program;
 mod ask_agent;
+mod confirming;
 #[cfg(unix)]
 mod detach;
 mod directory;
@@ -23,6 +24,7 @@ pub mod hardening;
 pub mod last_failure;
 pub mod places;
 pub mod prefilter;
+pub mod process;
 pub mod question;
 pub mod report;
 pub mod start;

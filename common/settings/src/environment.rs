@@ -40,6 +40,7 @@ pub const ENVIRONMENT: &[EnvironmentName] = &[
     name("BROWSER", "commands that open a browser for `credmint login`, tried in order; `%s` is the address"),
     name("DISPLAY", "whether there is a display that shows a browser (X11)"),
     name("WAYLAND_DISPLAY", "whether there is a display that shows a browser (Wayland)"),
+    name("XAUTHORITY", "handed on, with the display, to the program that asks for `confirm = true`"),
     name("SSH_CONNECTION", "set over ssh: `credmint login` signs in with a code"),
     name("SSH_CLIENT", "the same"),
     name("SSH_TTY", "the same"),

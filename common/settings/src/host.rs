@@ -23,6 +23,8 @@ pub struct Host {
     pub minimum_life: Option<Duration>,
     /// `store`: what `terraform login` may bring (default `sign-in`).
     pub store: Store,
+    /// `confirm`: a person is asked before each use.
+    pub confirm: bool,
 }
 
 /// What is kept of what `terraform login` brings for a host.
@@ -76,11 +78,13 @@ pub struct AgentSettings {
     pub idle_exit: Duration,
     /// `after_renewal`: argument vector of what is run after an entry or a session was renewed.
     pub after_renewal: Option<Vec<String>>,
+    /// `ask`: argument vector of what asks the person for `confirm`, in place of the terminal.
+    pub ask: Option<Vec<String>>,
 }
 
 impl Default for AgentSettings {
     fn default() -> Self {
-        Self { once: false, idle_exit: Duration::from_secs(30 * 60), after_renewal: None }
+        Self { once: false, idle_exit: Duration::from_secs(30 * 60), after_renewal: None, ask: None }
     }
 }
 

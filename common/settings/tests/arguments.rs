@@ -37,12 +37,13 @@ fn vault_pki_arguments_make_the_settings_of_the_same_file() {
             "--vault-ca-only",
             "--ca=/etc/registry.pem",
             "--minimum-life=20m",
+            "--confirm",
         ],
     );
     let host = |name: &str| {
         format!(
             "[host.\"{name}\"]\nidentity = \"args\"\nissuer = \"args\"\n\
-             ca = \"/etc/registry.pem\"\nminimum_life = \"20m\"\n"
+             ca = \"/etc/registry.pem\"\nminimum_life = \"20m\"\nconfirm = true\n"
         )
     };
     let text = format!(

@@ -14,6 +14,7 @@ use credmint_vocabulary::Timestamp;
 use tokio::sync::Notify;
 
 use crate::bridge::Bridge;
+use crate::confirm::Confirmations;
 use crate::entries::{Entries, Entry};
 use crate::hook::Hooks;
 use crate::lock::Lock;
@@ -32,6 +33,8 @@ pub(crate) struct Agent {
     pub(crate) entries: Entries,
     /// What is run after renewals.
     pub(crate) hooks: Hooks,
+    /// What people are asked, and did not want.
+    pub(crate) confirmations: Confirmations,
     /// Whether all of it is encrypted.
     pub(crate) lock: Lock,
     /// Who is signed in.
@@ -80,6 +83,7 @@ impl Agent {
             settings: SettingsCache::default(),
             entries: Entries::default(),
             hooks: Hooks::default(),
+            confirmations: Confirmations::default(),
             lock: Lock::default(),
             sessions: Sessions::default(),
             stored: Stored::default(),

@@ -28,11 +28,13 @@ pub(crate) async fn explain(agent: &Agent, hostname: Hostname, settings: Rc<Sett
         deliver: word(route.host.deliver).to_owned(),
         upstream: (route.host.deliver == Deliver::Bridge)
             .then(|| route.host.upstream.clone().unwrap_or_else(|| format!("https://{}", recipe.hostname))),
+        confirm: route.host.confirm,
         entry: entry.map(|entry| status::of_entry(&entry)),
     }
 }
 
-async fn identities(agent: &Agent, recipe: &Recipe) -> Vec<IdentityClaims> {
+/// Asks those identities that answer without a network, in order, until one does.
+pub(crate) async fn identities(agent: &Agent, recipe: &Recipe) -> Vec<IdentityClaims> {
     let mut all: Vec<IdentityClaims> = Vec::new();
     for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
         let chosen = all.iter().any(|identity| identity.state == "chosen");

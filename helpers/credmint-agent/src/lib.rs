@@ -6,6 +6,7 @@ mod agent;
 mod answers;
 mod bridge;
 mod certificate;
+mod confirm;
 mod connection;
 mod entries;
 mod exec;

@@ -26,10 +26,14 @@ mod unix {
             Ok(Some(Self(UnixListener::from_std(listener)?)))
         }
 
-        /// Waits for the next caller of ours; a stranger's connection is an error.
-        pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
+        /// Waits for the next caller of ours, with its process id where the kernel tells it; a stranger's connection is an error.
+        pub(crate) async fn accept(&self) -> io::Result<(UnixStream, Option<u32>)> {
             let (stream, _) = self.0.accept().await?;
-            if peer_uid(&stream)? == own_uid() { Ok(stream) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+            if peer_uid(&stream)? != own_uid() {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+            let caller = stream.peer_cred()?.pid().and_then(|id| u32::try_from(id).ok());
+            Ok((stream, caller))
         }
 
         /// Takes the socket's name away, while still listening.
@@ -66,8 +70,8 @@ mod windows {
         }
 
         /// Waits for the next caller.
-        pub(crate) async fn accept(&self) -> io::Result<Stream> {
-            self.0.accept().await
+        pub(crate) async fn accept(&self) -> io::Result<(Stream, Option<u32>)> {
+            Ok((self.0.accept().await?, None))
         }
 
         /// Does nothing: a pipe's name goes with its last handle.

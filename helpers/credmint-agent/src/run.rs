@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
 
-use credmint_local_machine::{RunDirectory, clock, hardening, report, socket_path};
+use credmint_local_machine::{RunDirectory, clock, hardening, process, report, socket_path};
 use credmint_vocabulary::{Failure, FailureKind};
 use tokio::io::{join, stdin, stdout};
 use tokio::task::LocalSet;
@@ -50,7 +50,7 @@ async fn once(hardening: Vec<String>) -> Result<(), Failure> {
     credmint_local_machine::leave_working_directory().map_err(|error| unable(&error))?;
     let agent = Agent::new(true, hardening);
     let mut stdio = join(stdin(), stdout());
-    let served = server::serve(&agent, &mut stdio).await;
+    let served = server::serve(&agent, &mut stdio, process::parent()).await;
     renewal::drop_everything(&agent, HandedOut::LeftAlone).await;
     served.map_err(|error| Failure::new(FailureKind::Usage, format!("standard input: {error}")))
 }
@@ -91,10 +91,10 @@ fn unable(error: &dyn std::error::Error) -> Failure {
 async fn accept(agent: &Rc<Agent>, listener: &Listener) {
     loop {
         match listener.accept().await {
-            Ok(mut stream) => {
+            Ok((mut stream, caller)) => {
                 let agent = Rc::clone(agent);
                 // An error means that the caller went away: there is nobody to tell.
-                tokio::task::spawn_local(async move { server::serve(&agent, &mut stream).await.is_ok() });
+                tokio::task::spawn_local(async move { server::serve(&agent, &mut stream, caller).await.is_ok() });
             }
             // Somebody else's process, or out of file descriptors: others still come.
             Err(_) => sleep(Duration::from_millis(20)).await,

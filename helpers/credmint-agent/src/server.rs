@@ -9,20 +9,25 @@ use credmint_agent_protocol::{Ask, BUILD, Credential, Got, Need, Reply, Request,
 use credmint_identities::Caller;
 use credmint_local_machine::clock;
 use credmint_settings::{CallerReads, Settings};
-use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Secret};
 use tokio::time::timeout;
 
 use crate::agent::Agent;
+use crate::confirm::Consent;
 use crate::connection::{ConnectionError, Stream, receive_soon, send};
 use crate::recipe::{EntryKey, Recipe};
 use crate::sessions::Sessions;
 use crate::{
-    answers, certificate, exec, explain, failure, get, lock, login, logout, offline, services, sessions, status,
-    terraform_login,
+    answers, certificate, confirm, exec, explain, failure, get, lock, login, logout, offline, services, sessions,
+    status, terraform_login,
 };
 
-/// Serves the one request of a connection.
-pub(crate) async fn serve(agent: &Rc<Agent>, stream: &mut dyn Stream) -> Result<(), ConnectionError> {
+/// Serves the one request of a connection; `peer` is the caller's process, where the kernel tells it.
+pub(crate) async fn serve(
+    agent: &Rc<Agent>,
+    stream: &mut dyn Stream,
+    peer: Option<u32>,
+) -> Result<(), ConnectionError> {
     let Ok(request) = timeout(FIRST_FRAME, receive_soon::<Request>(stream)).await else { return Ok(()) };
     let request = request?;
     let _busy = Rc::clone(&agent.busy);
@@ -32,7 +37,7 @@ pub(crate) async fn serve(agent: &Rc<Agent>, stream: &mut dyn Stream) -> Result<
         return std::future::pending().await;
     }
     let reply = if request.version == VERSION {
-        match dispatch(agent, stream, request.ask).await {
+        match dispatch(agent, (stream, peer), request.ask).await {
             Ok(reply) => reply,
             Err(Ended::Failed(failure)) => answers::failed(&failure),
             Err(Ended::Gone(error)) => return Err(error),
@@ -74,20 +79,20 @@ impl From<ConnectionError> for Ended {
     }
 }
 
-async fn dispatch(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Result<Reply, Ended> {
+async fn dispatch(agent: &Rc<Agent>, caller: (&mut dyn Stream, Option<u32>), ask: Ask) -> Result<Reply, Ended> {
     if !needs_the_key(&ask) {
-        return answer(agent, stream, ask).await;
+        return answer(agent, caller, ask).await;
     }
     agent.lock.check()?;
     tokio::select! {
-        reply = answer(agent, stream, ask) => reply,
+        reply = answer(agent, caller, ask) => reply,
         () = agent.lock.closing.notified() => Err(failure::locked().into()),
     }
 }
 
-async fn answer(agent: &Rc<Agent>, stream: &mut dyn Stream, ask: Ask) -> Result<Reply, Ended> {
+async fn answer(agent: &Rc<Agent>, (stream, peer): (&mut dyn Stream, Option<u32>), ask: Ask) -> Result<Reply, Ended> {
     match ask {
-        Ask::Get(got) => credential(agent, stream, &got).await,
+        Ask::Get(got) => credential(agent, stream, &got, peer).await,
         Ask::Store { got, object } => terraform_login::store(agent, stream, &got, &object).await,
         Ask::Listen(got) => Ok(listen(agent, &got).await?),
         Ask::Forget(got) => forget(agent, stream, &got).await,
@@ -135,16 +140,27 @@ fn needs_the_key(ask: &Ask) -> bool {
     )
 }
 
-async fn credential(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result<Reply, Ended> {
-    let deadline = deadline_of(got);
-    let Some(recipe) = recipe_of(agent, stream, got).await? else { return Ok(Reply::None) };
-    if let Some(token) = agent.stored.get(recipe.stored_key()) {
-        return Ok(Reply::Credential(Credential { token: Some(token.into()), ..Credential::default() }));
-    }
+async fn credential(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got, peer: Option<u32>) -> Result<Reply, Ended> {
+    let mut deadline = deadline_of(got);
+    let Some((recipe, desktop)) = recipe_with(agent, stream, got, confirm::reads).await? else {
+        return Ok(Reply::None);
+    };
     let recipe = Rc::new(recipe);
+    let mut consent = Consent::new(agent, &recipe, peer, desktop);
+    if agent.stored.has(recipe.stored_key()) {
+        consent.ask(stream).await?;
+        if let Some(token) = agent.stored.get(recipe.stored_key()) {
+            return Ok(Reply::Credential(Credential { token: Some(token.into()), ..Credential::default() }));
+        }
+    }
     agent.terraform_login.note(got);
     answers::prepare(agent, &recipe).await?;
+    if consent.ask_if_of_use(stream, deadline).await? {
+        // The person took their time, and nothing of ours.
+        deadline = deadline_of(got);
+    }
     let entry = get::entry_of(agent, &recipe, deadline).await?;
+    consent.ask(stream).await?;
     let credential = answers::deliver(agent, &recipe, &entry);
     // What was made for somebody else stays: only the settings that made it say for how long.
     if entry.recipe.settings.agent.once {
@@ -207,12 +223,32 @@ pub(crate) fn place(agent: &Agent, got: &Got) -> Result<(Hostname, Rc<Settings>)
 
 /// Makes the recipe of a request about a host; `None` when no route names it.
 pub(crate) async fn recipe_of(agent: &Agent, stream: &mut dyn Stream, got: &Got) -> Result<Option<Recipe>, Ended> {
+    Ok(recipe_with(agent, stream, got, |_, _| &[]).await?.map(|(recipe, _)| recipe))
+}
+
+/// Makes it, and asks the caller for more of its environment, which makes no difference to the entry.
+async fn recipe_with(
+    agent: &Agent,
+    stream: &mut dyn Stream,
+    got: &Got,
+    more: fn(&Settings, &Hostname) -> &'static [&'static str],
+) -> Result<Option<(Recipe, Vec<(String, Secret<String>)>)>, Ended> {
     let (hostname, settings) = place(agent, got)?;
     if settings.route(&hostname).is_none() {
         return Ok(None);
     }
-    let caller = caller_of(stream, reads_of(&settings, &hostname)).await?;
-    Ok(Recipe::new(hostname, settings, caller, &agent.sessions))
+    let (reads, more) = (reads_of(&settings, &hostname), more(&settings, &hostname));
+    let mut all = reads.clone();
+    all.environment.extend(more.iter().map(|name| (*name).to_owned()));
+    let mut caller = caller_of(stream, all).await?;
+    let mut found = Vec::new();
+    for name in more {
+        match caller.environment.get(*name) {
+            Some(value) if reads.environment.contains(*name) => found.push(((*name).to_owned(), value.copied())),
+            _ => found.extend(caller.environment.remove(*name).map(|value| ((*name).to_owned(), value))),
+        }
+    }
+    Ok(Recipe::new(hostname, settings, caller, &agent.sessions).map(|recipe| (recipe, found)))
 }
 
 fn reads_of(settings: &Settings, hostname: &Hostname) -> CallerReads {

@@ -61,6 +61,8 @@ fn route(explanation: &Explanation, now: Timestamp, style: Style) -> Vec<String>
     lines.extend(folded("issuer", &format!("{}: {}", explanation.issuer, explanation.issuer_words)));
     lines.extend(folded("delivered", &delivered(&explanation.deliver)));
     lines.extend(explanation.upstream.iter().flat_map(|upstream| folded("upstream", upstream)));
+    let asked = explanation.confirm.then(|| folded("asked", "a person, before each use"));
+    lines.extend(asked.into_iter().flatten());
     lines.extend(kept(explanation, now));
     lines
 }
@@ -155,6 +157,7 @@ mod tests {
             issuer_words: "vault-pki at https://vault.corp.example:8200, role registry-client".into(),
             deliver: "bridge".into(),
             upstream: Some("https://10.0.0.7:8443".into()),
+            confirm: true,
             entry: Some(entry::tests::certificate()),
         }
     }

@@ -64,6 +64,11 @@ const CENSUS: &[(&str, usize, &str)] = &[
     ),
     ("helpers/credmint-agent/src/bridge/rewrite.rs", 1, "the capability into the URL that it is"),
     (
+        "helpers/credmint-agent/src/confirm/mod.rs",
+        1,
+        "the caller's display into the environment of the program that asks; no secret, but supplied like one",
+    ),
+    (
         "helpers/credmint-agent/src/login/begin.rs",
         2,
         "the word into the address that it is, the cookie into its header",

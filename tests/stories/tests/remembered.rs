@@ -29,6 +29,23 @@ fn crash(user: &User) {
 }
 
 #[test]
+fn a_person_is_asked_about_the_sign_in_that_the_next_agent_goes_on_with() {
+    let (provider, service, mut user) = desk();
+    let host = token_host("\"me\"", "as-it-is").trim_end().to_owned() + "\nconfirm = true\n";
+    user.settings(&(person(&provider, REMEMBER) + AS_IT_IS + &host));
+    user.signs_in(&provider, "alice");
+    crash(&user);
+    let mut asked = user.get().terminal().typed().start();
+    let who = "as `me` (alice@corp.example). Allow it?";
+    asked.shows("whose it is", |text| text.contains(who).then_some(()));
+    asked.type_line("y");
+    assert_eq!(asked.output().code, Some(0));
+    user.watch_issued(&provider);
+    drop(service);
+    user.canary.check(&user.home);
+}
+
+#[test]
 fn the_next_agent_goes_on_without_a_person() {
     let (provider, service, mut user) = desk();
 

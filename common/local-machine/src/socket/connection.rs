@@ -50,9 +50,10 @@ impl Connection {
         Ok((self, writing))
     }
 
-    /// Sets another deadline: some conversations wait for a person.
+    /// Sets another deadline: some conversations wait for a person, who knows what is waited for.
     pub fn wait_until(&mut self, deadline: Deadline) {
         self.deadline = deadline;
+        self.slow = None;
     }
 
     /// Tells the person at the terminal what is waited for, if it takes longer than that.

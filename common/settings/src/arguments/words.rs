@@ -94,6 +94,7 @@ const BOTH: &[Word] = &[
     word("--ca-only", Part::Host, "ca_only", Form::Flag),
     word("--proxy", Part::Host, "proxy", Form::Text),
     word("--minimum-life", Part::Host, "minimum_life", Form::Text),
+    word("--confirm", Part::Host, "confirm", Form::Flag),
     word("--identity-env", Part::Identity, "variable", Form::Env),
     word("--identity-file", Part::Identity, "path", Form::File),
     word("--identity-kubernetes", Part::Identity, "path", Form::Kubernetes),

@@ -19,10 +19,20 @@ use crate::route::Settings;
 use crate::text::nearest;
 use crate::tree::{Entry, Spelling, Table, Value};
 
-pub(crate) const HOST: Keys =
-    &[&[may("identity"), must("issuer"), may("deliver"), may("upstream"), may("minimum_life"), may("store")], PEER];
+pub(crate) const HOST: Keys = &[
+    &[
+        may("identity"),
+        must("issuer"),
+        may("deliver"),
+        may("upstream"),
+        may("minimum_life"),
+        may("store"),
+        may("confirm"),
+    ],
+    PEER,
+];
 pub(crate) const BRIDGE: Keys = &[&[may("port")]];
-pub(crate) const AGENT: Keys = &[&[may("mode"), may("idle_exit"), may("after_renewal")]];
+pub(crate) const AGENT: Keys = &[&[may("mode"), may("idle_exit"), may("after_renewal"), may("ask")]];
 
 /// Reads one host; `known` has the identities and issuers already.
 pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsError> {
@@ -50,6 +60,7 @@ pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsErro
         upstream: fields.optional("upstream", Item::server)?,
         peer: peer(&fields)?,
         minimum_life: fields.optional("minimum_life", Item::duration_or_zero)?,
+        confirm: fields.optional("confirm", Item::flag)?.unwrap_or_default(),
     })
 }
 
@@ -64,6 +75,7 @@ pub(crate) fn agent(table: &Table) -> Result<AgentSettings, SettingsError> {
         once: fields.word("mode", &[("auto", false), ("once", true)])?.unwrap_or(default.once),
         idle_exit: fields.optional("idle_exit", Item::duration)?.unwrap_or(default.idle_exit),
         after_renewal: fields.optional("after_renewal", Item::argv)?,
+        ask: fields.optional("ask", Item::argv)?,
     })
 }
 

@@ -140,7 +140,7 @@ async fn while_there<T>(
 }
 
 /// Waits until the caller goes away; what it says meanwhile was not asked for.
-async fn gone(stream: &mut dyn Stream) -> std::io::Error {
+pub(crate) async fn gone(stream: &mut dyn Stream) -> std::io::Error {
     let mut unasked = zeroize::Zeroizing::new([0; 256]);
     loop {
         match stream.read(&mut *unasked).await {

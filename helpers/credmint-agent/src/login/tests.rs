@@ -126,7 +126,7 @@ fn signed_in(agent: &Agent, key: SessionKey) -> Rc<Session> {
 async fn asked(agent: &Rc<Agent>, ask: Ask) -> DuplexStream {
     let (mut ours, mut theirs) = duplex(64 * 1024);
     let agent = Rc::clone(agent);
-    tokio::task::spawn_local(async move { crate::server::serve(&agent, &mut ours).await.is_ok() });
+    tokio::task::spawn_local(async move { crate::server::serve(&agent, &mut ours, None).await.is_ok() });
     send(&mut theirs, &Request { version: VERSION, ask }).await.expect("sent");
     theirs
 }

@@ -30,6 +30,9 @@ pub struct RunOpen {
     pub directory: String,
     /// Who can be reached there.
     pub hosts: Vec<RunHost>,
+    /// Hostnames that are no part of the run, because a person allows each use of them (`confirm`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confirm: Vec<String>,
 }
 
 /// One host of a run.

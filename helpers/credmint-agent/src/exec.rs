@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use credmint_agent_protocol::{Got, Reply, RunEnd, RunHost, RunOpen, RunOver, RunWanted};
 use credmint_local_machine::RunDirectory;
-use credmint_settings::{Deliver, Settings};
-use credmint_vocabulary::{Failure, FailureKind};
+use credmint_settings::{Deliver, Host, Settings};
+use credmint_vocabulary::{Failure, FailureKind, Hostname};
 
 use crate::agent::Agent;
 use crate::answers;
@@ -30,7 +30,7 @@ pub(crate) async fn run(agent: &Rc<Agent>, stream: &mut dyn Stream, wanted: &Run
     let open = OpenRun::listen(agent).await?;
     note(agent, wanted);
     let directory = RunDirectory::make().map_err(|error| unusable(&error))?;
-    let ended = hold(stream, &open, &directory, &recipes).await;
+    let ended = hold(stream, opened(&open, &directory, &recipes, &settings)).await;
     // Not when we end before: `credmint` is still there then, and removes it.
     directory.remove();
     agent.stay(settings.agent.idle_exit);
@@ -39,34 +39,42 @@ pub(crate) async fn run(agent: &Rc<Agent>, stream: &mut dyn Stream, wanted: &Run
 }
 
 /// Waits for the end of a run.
-async fn hold(
-    stream: &mut dyn Stream,
-    open: &OpenRun,
-    directory: &RunDirectory,
-    recipes: &[Rc<Recipe>],
-) -> Result<RunEnd, Ended> {
-    send(stream, &Reply::RunOpen(opened(open, directory, recipes)?)).await?;
+async fn hold(stream: &mut dyn Stream, opened: Result<RunOpen, Failure>) -> Result<RunEnd, Ended> {
+    send(stream, &Reply::RunOpen(opened?)).await?;
     Ok(receive(stream).await?)
 }
 
-/// Makes the recipes of the hosts that the bridge serves.
+/// Lists the hosts that the bridge serves: those of a run, or those of which a person allows each use. A run would be a
+/// use without end that nobody was asked about, so they are no part of it, and the caller's helper asks for them.
+fn bridged(settings: &Settings, confirm: bool) -> impl Iterator<Item = &Hostname> {
+    let is_bridged = move |host: &Host| host.deliver == Deliver::Bridge && host.confirm == confirm;
+    settings.hosts.iter().filter(move |(_, host)| is_bridged(host)).map(|(name, _)| name)
+}
+
+/// Makes the recipes of the hosts of a run.
 async fn recipes(
     agent: &Rc<Agent>,
     stream: &mut dyn Stream,
     settings: &Rc<Settings>,
 ) -> Result<Vec<Rc<Recipe>>, Ended> {
     let caller = caller_of(stream, all_reads_of(settings)).await?;
-    let bridged = settings.hosts.iter().filter(|(_, host)| host.deliver == Deliver::Bridge);
-    Ok(bridged.filter_map(|(name, _)| status::recipe(agent, settings, name, &caller)).map(Rc::new).collect())
+    let recipe = |name| status::recipe(agent, settings, name, &caller);
+    Ok(bridged(settings, false).filter_map(recipe).map(Rc::new).collect())
 }
 
-fn opened(open: &OpenRun, directory: &RunDirectory, recipes: &[Rc<Recipe>]) -> Result<RunOpen, Failure> {
+fn opened(
+    open: &OpenRun,
+    directory: &RunDirectory,
+    recipes: &[Rc<Recipe>],
+    settings: &Settings,
+) -> Result<RunOpen, Failure> {
     let host = |recipe: &Rc<Recipe>| {
         let token = open.open_session(recipe)?.into();
         Ok(RunHost { hostname: recipe.hostname.to_string(), token })
     };
     let hosts = recipes.iter().map(host).collect::<Result<_, Failure>>()?;
-    Ok(RunOpen { port: open.port(), directory: directory.path().display().to_string(), hosts })
+    let confirm = bridged(settings, true).map(ToString::to_string).collect();
+    Ok(RunOpen { port: open.port(), directory: directory.path().display().to_string(), hosts, confirm })
 }
 
 /// `terraform login` may come by the run's port, too.

@@ -121,6 +121,15 @@ pub(crate) fn aside(text: &str) {
     drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
 }
 
+/// Writes a remark to standard error, `credmint: WHAT`; only on a terminal is it folded.
+pub(crate) fn remark(what: &str) {
+    let lines = match io::stderr().is_terminal() {
+        true => folded("credmint: ", 2, what).join("\n"),
+        false => format!("credmint: {what}"),
+    };
+    aside(&format!("{lines}\n"));
+}
+
 /// Writes a value as one JSON object.
 pub(crate) fn json(value: &serde_json::Value) {
     text(&format!("{value:#}"));

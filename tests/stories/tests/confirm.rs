@@ -187,3 +187,38 @@ fn terraform_asks_once_for_a_whole_init_whatever_the_answer_is() {
     assert!(output.stdout.contains("Terraform has been successfully initialized"), "{}", output.stdout);
     user.canary.check(&user.home);
 }
+
+#[test]
+fn a_run_of_exec_is_no_way_around_the_question() {
+    let Some(_) = terraform() else { return };
+    let (company, mut user) = (Company::found(), User::move_in());
+    user.setup(company.registry.address());
+    let token = user.token_file(&company.provider.token_for("alice", "vault", 300));
+    let other = company.host("job", "").replace(HOST, "other.corp.example");
+    let asked = company.host("job", "confirm = true\n");
+    user.settings(&(file_identity(&token) + &company.issuer() + &asked + &other));
+    let exec = |words: &[&str]| {
+        let run = user.home.run(executable("credmint")).args(["exec", "--"]).args(words.iter().copied());
+        run.in_directory(&user.work).env("TF_IN_AUTOMATION", "1").deadline(std::time::Duration::from_secs(120))
+    };
+    let said = format!("credmint: {HOST} is asked about at each use (confirm): Terraform asks its helper for it\n");
+    // 1. The run has the other host; for this one there is neither a token nor another way than the person's own.
+    let own = user.home.read(".terraformrc");
+    let names = "cat \"$TF_CLI_CONFIG_FILE\"; env | grep -o '^TF_TOKEN[^=]*'";
+    let output = exec(&["/bin/sh", "-c", names]).output().success();
+    assert_eq!(output.stderr, said);
+    assert!(output.stdout.ends_with("\nTF_TOKEN_other_corp_example\n"), "{}", output.stdout);
+    assert!(output.stdout.contains(own.trim()), "{} is not in {}", own, output.stdout);
+    let shown = user.credmint(&["env"]);
+    assert_eq!(shown.stderr, said);
+    assert!(shown.stdout.contains("TF_TOKEN_other_corp_example") && !shown.stdout.contains("TF_TOKEN_registry"));
+    // 2. Without a terminal nothing is made, and nothing reaches the host.
+    let init = ["terraform", "init", "-input=false", "-no-color"];
+    assert_ne!(exec(&init).output().code, Some(0));
+    assert_eq!((company.bao.logins().len(), company.registry.requests().len()), (0, 0));
+    // 3. At a terminal the person is asked, once.
+    let (_, output) = answers(at_a_terminal(exec(&init)), "y");
+    assert!(output.stdout.contains("Terraform has been successfully initialized"), "{}", output.stdout);
+    assert_eq!((output.code, output.stdout.matches(QUESTION).count()), (Some(0), 1), "{}", output.stdout);
+    user.canary.check(&user.home);
+}

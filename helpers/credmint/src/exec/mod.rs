@@ -22,7 +22,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::Args;
-use credmint_vocabulary::{Failure, FailureKind, printable};
+use credmint_vocabulary::{Failure, FailureKind, Hostname, printable};
 
 use crate::out;
 use open_run::{OpenRun, Over, Watch};
@@ -48,10 +48,11 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     };
     let pem = arguments.env.as_deref().map(state::pem).transpose()?;
     let (open, connection) = OpenRun::begin()?;
+    say_who_is_left_out(&open.confirm);
     let mut variables = variables::for_run(&open, program)?;
     match pem {
         Some(pem) => variables.extend(pem),
-        None if open.hosts.is_empty() => return Err(nothing_to_reach()),
+        None if open.hosts.is_empty() && open.confirm.is_empty() => return Err(nothing_to_reach()),
         None => {}
     }
     let before = foreground::hold_signals().map_err(|error| internal(&error))?;
@@ -67,6 +68,13 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
         }
         Err(error) => not_started(program, &error),
     })
+}
+
+/// Says of which hosts a person allows each use: a run would be a way around that.
+fn say_who_is_left_out(confirm: &[Hostname]) {
+    for host in confirm {
+        out::remark(&format!("{host} is asked about at each use (confirm): Terraform asks its helper for it"));
+    }
 }
 
 fn nothing_to_reach() -> Failure {

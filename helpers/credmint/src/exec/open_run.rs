@@ -28,6 +28,8 @@ pub(crate) struct OpenRun {
     pub(crate) port: u16,
     /// Who can be reached there.
     pub(crate) hosts: Vec<Served>,
+    /// Who cannot, because a person allows each use.
+    pub(crate) confirm: Vec<Hostname>,
     directory: RunDirectory,
     _held: HeldRunDirectory,
 }
@@ -51,10 +53,11 @@ impl OpenRun {
     pub(crate) fn begin() -> Result<(Self, Connection), Failure> {
         let wanted = RunWanted { settings: agent::settings(), ..RunWanted::default() };
         let (open, connection) = agent::open_run(wanted)?;
-        let RunOpen { port, directory, hosts } = open;
+        let RunOpen { port, directory, hosts, confirm } = open;
         let (directory, held) = RunDirectory::hold(PathBuf::from(directory));
         let hosts = hosts.into_iter().map(served).collect::<Result<_, _>>()?;
-        Ok((Self { port, hosts, directory, _held: held }, connection))
+        let confirm = confirm.iter().map(|name| hostname(name)).collect::<Result<_, _>>()?;
+        Ok((Self { port, hosts, confirm, directory, _held: held }, connection))
     }
 
     /// Gives the directory for its files.
@@ -84,9 +87,11 @@ impl Watch {
 }
 
 fn served(host: RunHost) -> Result<Served, Failure> {
-    let hostname = Hostname::from_comparison_form(&host.hostname);
-    let hostname = hostname.map_err(|error| broken(&std::io::Error::other(error.to_string())))?;
-    Ok(Served { hostname, token: host.token.into_secret() })
+    Ok(Served { hostname: hostname(&host.hostname)?, token: host.token.into_secret() })
+}
+
+fn hostname(name: &str) -> Result<Hostname, Failure> {
+    Hostname::from_comparison_form(name).map_err(|error| broken(&std::io::Error::other(error.to_string())))
 }
 
 /// Waits for the end of the run on a thread of its own.

@@ -8,8 +8,8 @@ use credmint_settings::Deliver;
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 use serde_json::json;
 
-use super::state;
 use super::variables::{CONFIGURATION, Variable};
+use super::{say_who_is_left_out, state};
 use crate::out;
 use crate::setup::{settings_failure, token_variable};
 
@@ -36,7 +36,9 @@ struct Shown {
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &EnvArguments) -> Result<(), Failure> {
-    let mut all = of_run(&hosts()?);
+    let (confirm, hosts) = hosts()?;
+    say_who_is_left_out(&confirm);
+    let mut all = of_run(&hosts);
     if let Some(named) = &arguments.env {
         let pem = state::pem(named)?;
         all.extend(pem.iter().map(|variable| of_pem(variable, arguments.reveal)));
@@ -82,13 +84,15 @@ fn line(one: &Shown) -> String {
     }
 }
 
-/// Lists the hosts that the bridge serves.
-fn hosts() -> Result<Vec<Hostname>, Failure> {
-    let Some(files) = SettingsFiles::find() else { return Ok(Vec::new()) };
+/// Lists the hosts that the bridge serves: of which a person allows each use, and those of a run.
+fn hosts() -> Result<(Vec<Hostname>, Vec<Hostname>), Failure> {
+    let Some(files) = SettingsFiles::find() else { return Ok(<_>::default()) };
     let texts = files.read().map_err(|error| Failure::new(FailureKind::Settings, error.to_string()))?;
     let settings = credmint_settings::read(&texts).map_err(|error| settings_failure(&error))?;
     let bridged = settings.hosts.iter().filter(|(_, host)| host.deliver == Deliver::Bridge);
-    Ok(bridged.map(|(name, _)| name.clone()).collect())
+    let (confirm, of_run): (Vec<_>, Vec<_>) = bridged.partition(|(_, host)| host.confirm);
+    let names = |hosts: Vec<(&Hostname, _)>| hosts.into_iter().map(|(name, _)| name.clone()).collect();
+    Ok((names(confirm), names(of_run)))
 }
 
 #[cfg(test)]

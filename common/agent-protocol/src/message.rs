@@ -359,6 +359,9 @@ pub struct Status {
     /// How the program ended that is run after renewals, the last time, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_hook: Option<String>,
+    /// Which lines of the bridge's audit could not be written, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<String>,
 }
 
 /// One entry, without what it holds.

@@ -2,6 +2,7 @@
 //! Tables of the file become plain structs.
 //! Opens no port and reads no certificate itself.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::issuer::Peer;
@@ -57,6 +58,8 @@ pub enum Deliver {
 pub struct Bridge {
     /// `port`: loopback port of the `host` blocks; without it one that follows from the user's number.
     pub port: Option<u16>,
+    /// `audit`: file that gets one line a request; without it none is written.
+    pub audit: Option<PathBuf>,
 }
 
 impl Bridge {
@@ -102,6 +105,6 @@ mod tests {
 
     #[test]
     fn a_configured_port_is_the_port() {
-        assert_eq!(Bridge { port: Some(7_777) }.port_for(1_000), 7_777);
+        assert_eq!(Bridge { port: Some(7_777), ..Bridge::default() }.port_for(1_000), 7_777);
     }
 }

@@ -38,6 +38,7 @@ pub(crate) async fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Call
         locked: agent.lock.status(),
         requests: offline::waiting(agent, &recipes),
         last_hook: agent.hooks.last(),
+        audit: agent.bridge.as_ref().and_then(crate::bridge::Bridge::lost_lines),
     }
 }
 

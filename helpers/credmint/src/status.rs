@@ -143,6 +143,9 @@ fn about_agent(status: Option<&Status>, style: Style) -> Vec<String> {
     }
     lines.extend(list("hardening  ", &status.hardening));
     lines.extend(list("bridge     ", &status.bridge));
+    lines.extend(
+        status.audit.as_ref().map(|lost| style.paint(Tone::Bad, &format!("audit      {}", printable(lost, 300)))),
+    );
     lines.extend(status.last_hook.as_ref().map(|last| format!("hook       {}", printable(last, 300))));
     lines
 }
@@ -243,6 +246,7 @@ mod tests {
             locked: None,
             requests: vec![enrol::text::tests::request()],
             last_hook: None,
+            audit: None,
         }
     }
 

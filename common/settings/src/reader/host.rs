@@ -31,7 +31,7 @@ pub(crate) const HOST: Keys = &[
     ],
     PEER,
 ];
-pub(crate) const BRIDGE: Keys = &[&[may("port")]];
+pub(crate) const BRIDGE: Keys = &[&[may("port"), may("audit")]];
 pub(crate) const AGENT: Keys = &[&[may("mode"), may("idle_exit"), may("after_renewal"), may("ask")]];
 
 /// Reads one host; `known` has the identities and issuers already.
@@ -65,7 +65,8 @@ pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsErro
 }
 
 pub(crate) fn bridge(table: &Table) -> Result<Bridge, SettingsError> {
-    Ok(Bridge { port: Fields::open(table, BRIDGE)?.optional("port", Item::port)? })
+    let fields = Fields::open(table, BRIDGE)?;
+    Ok(Bridge { port: fields.optional("port", Item::port)?, audit: fields.optional("audit", Item::path)? })
 }
 
 pub(crate) fn agent(table: &Table) -> Result<AgentSettings, SettingsError> {

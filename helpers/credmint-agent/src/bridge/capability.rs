@@ -33,6 +33,8 @@ pub(super) struct Capability {
 pub(super) enum Use {
     /// `GET` and `HEAD`.
     Download,
+    /// The same, where the upstream's own path may be a secret.
+    State,
     /// `PUT`.
     Upload,
     /// `GET` and `HEAD`, again and again while the log grows; the client's query says from where.
@@ -43,7 +45,7 @@ impl Use {
     /// Tells whether a method belongs to this use.
     pub(super) fn permits(self, method: &Method) -> bool {
         match self {
-            Self::Download | Self::Log => matches!(*method, Method::GET | Method::HEAD),
+            Self::Download | Self::State | Self::Log => matches!(*method, Method::GET | Method::HEAD),
             Self::Upload => *method == Method::PUT,
         }
     }

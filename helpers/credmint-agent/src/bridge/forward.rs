@@ -19,6 +19,7 @@ use url::Url;
 
 use super::Bridge;
 use super::again;
+use super::audit::{self, Line};
 use super::capability::{Capability, Use};
 use super::json_api;
 use super::refusal;
@@ -46,18 +47,22 @@ pub(super) async fn answer(
     let target = Target::of(request.uri());
     let asker = asker(target.as_ref(), request.headers());
     let hostname = target.as_ref().map(|target| target.hostname().clone());
-    let answered = match visit(&agent, &way, target, &request) {
-        Ok(visit) => forward(&agent, visit, request).await,
-        Err(failure) => Err(failure),
+    let (line, answered) = match visit(&agent, &way, target, &request) {
+        Ok(visit) => {
+            let line = Line::of(&visit.recipe, request.method(), &visit.shown);
+            (line, forward(&agent, visit, request).await)
+        }
+        Err(failure) => (None, Err(failure)),
     };
-    Ok(answered.unwrap_or_else(|failure| {
+    let answer = answered.unwrap_or_else(|failure| {
         // Every user and every web page of the machine can fail here: what they make up pushes no failure of ours out.
         if let Some(hostname) = hostname.filter(|hostname| knows(&agent, hostname)) {
             way.run.iter().for_each(|run| run.note(&failure));
             last_failure::record("credmint-bridge", Some(hostname.as_str()), &failure, clock::now());
         }
         reply::failed(asker, &failure)
-    }))
+    });
+    Ok(audit::follow(&agent, answer, line))
 }
 
 /// Tells which of Terraform's clients asks.
@@ -78,6 +83,8 @@ struct Visit {
     recipe: Rc<Recipe>,
     /// URL in the upstream's words.
     url: Url,
+    /// What of its path may be shown.
+    shown: String,
     asker: Asker,
     /// Host and port by which the client reached us.
     own: String,
@@ -93,22 +100,25 @@ fn visit(agent: &Agent, way: &Way, target: Option<Target>, request: &Request<Inc
     let target = target.ok_or_else(|| refused("the path of the request names no host"))?;
     agent.lock.check()?;
     let asker = asker(Some(&target), request.headers());
-    let (recipe, url) = match target {
+    let (recipe, url, shown) = match target {
         Target::Api { hostname, path_and_query } => {
             no_echo(request.method())?;
             let recipe = session(bridge, request.headers(), &hostname, way.number())?;
-            (recipe, upstream_url(&hostname, &path_and_query)?)
+            let url = upstream_url(&hostname, &path_and_query)?;
+            let shown = url.path().to_owned();
+            (recipe, url, shown)
         }
         Target::Capability { hostname, segment } => {
             let found = bridge.capabilities.find(segment.as_bytes(), Instant::now());
             let found = found.filter(|found| found.recipe.hostname == hostname && found.run == way.number());
             let found = found.ok_or_else(|| refused("this address has ended; run the command again"))?;
             permitted(&found, request.method())?;
-            (found.recipe, of_use(found.url, found.purpose, request.uri()))
+            let shown = if found.purpose == Use::Download { found.url.path() } else { "/.cap/" }.to_owned();
+            (found.recipe, of_use(found.url, found.purpose, request.uri()), shown)
         }
     };
     let is_head = request.method() == Method::HEAD;
-    Ok(Visit { recipe, url, asker, own, run: way.number(), is_head })
+    Ok(Visit { recipe, url, shown, asker, own, run: way.number(), is_head })
 }
 
 fn own_name(headers: &HeaderMap, port: u16) -> Result<String, Failure> {
@@ -147,7 +157,7 @@ fn permitted(found: &Capability, method: &Method) -> Result<(), Failure> {
     match found.purpose {
         purpose if purpose.permits(method) => Ok(()),
         Use::Upload => Err(refused("this address is for an upload")),
-        Use::Download | Use::Log => Err(refused("files are only read here")),
+        Use::Download | Use::State | Use::Log => Err(refused("files are only read here")),
     }
 }
 

@@ -70,8 +70,8 @@ const ADDRESSES: [(&str, Use); 6] = [
     ("upload-url", Use::Upload),
     ("hosted-state-upload-url", Use::Upload),
     ("hosted-json-state-upload-url", Use::Upload),
-    ("hosted-state-download-url", Use::Download),
-    ("hosted-json-state-download-url", Use::Download),
+    ("hosted-state-download-url", Use::State),
+    ("hosted-json-state-download-url", Use::State),
 ];
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
             )
             .as_deref(),
             Some(
-                r#"{"data":[{"attributes":{"upload-url":"Upload u"}},7,{}],"included":[{"attributes":{"hosted-state-download-url":"Download d"}}]}"#
+                r#"{"data":[{"attributes":{"upload-url":"Upload u"}},7,{}],"included":[{"attributes":{"hosted-state-download-url":"State d"}}]}"#
             )
         );
     }

@@ -3,6 +3,7 @@
 //! Goes nowhere but to upstreams that the settings fix. `protocol-spec/bridge-protocol.md`.
 
 mod again;
+mod audit;
 mod capability;
 mod forward;
 mod json_api;
@@ -29,6 +30,7 @@ use zeroize::Zeroizing;
 use crate::agent::Agent;
 use crate::lock::SealingKey;
 use crate::recipe::{EntryKey, Recipe};
+use audit::Audit;
 use capability::Capabilities;
 pub(crate) use forward::{authorize, connections_of, unreachable};
 pub(crate) use listen::Ends;
@@ -43,6 +45,7 @@ pub(crate) struct Bridge {
     listening: RefCell<BTreeMap<u16, Vec<Listening>>>,
     sessions: Sessions,
     capabilities: Capabilities,
+    audit: Audit,
     /// How many runs of `credmint exec` there were.
     runs: Cell<run::RunNumber>,
 }
@@ -71,6 +74,11 @@ impl Bridge {
     /// Lists the addresses it listens on.
     pub(crate) fn addresses(&self) -> Vec<String> {
         self.listening.borrow().values().flatten().map(|listening| listening.address.to_string()).collect()
+    }
+
+    /// Says which lines of the audit are lost.
+    pub(crate) fn lost_lines(&self) -> Option<String> {
+        self.audit.trouble()
     }
 
     /// Gives the ports back, so that the next agent may have them while this one still ends.

@@ -13,7 +13,7 @@ use crate::agent;
 
 /// Gives the services of a host on the bridge, and what people should know of them.
 pub(crate) fn services(host: &Hostname, settings: &HostSettings, asks: bool) -> (Services, Option<String>) {
-    let port = Bridge { port: settings.port }.port_for(own_uid());
+    let port = Bridge { port: settings.port, ..Bridge::default() }.port_for(own_uid());
     if !asks || !settings.complete {
         return (Services::on_bridge(host, port), None);
     }

@@ -72,7 +72,7 @@ fn addition(
 ) -> Result<Option<Change>, Failure> {
     let path = &places.configuration;
     let old = read(path)?;
-    let port = Bridge { port: settings.port }.port_for(own_uid());
+    let port = Bridge { port: settings.port, ..Bridge::default() }.port_for(own_uid());
     let services = match settings.person {
         Some(_) if !arguments.no_login => services.with_login(host, port),
         _ => services,

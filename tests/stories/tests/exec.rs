@@ -203,6 +203,30 @@ fn an_agent_that_is_killed_is_said_by_the_next_request() {
 }
 
 #[test]
+fn what_a_killed_run_and_its_killed_agent_left_behind_the_next_agent_removes() {
+    let company = Company::found();
+    let user = user_of(&company);
+    let line = "echo ready; exec sleep 60";
+    let mut running = exec(&user, &["/bin/sh", "-c", line]).start();
+    running.shows("that it runs", |text| text.contains("ready").then_some(()));
+    assert_eq!(left(&user).len(), 1);
+
+    // 1. Both are killed: the file stays.
+    let (agent, run) = (user.home.agent().pid, running.pid());
+    processes::signal(agent, Signal::STOP);
+    processes::signal(run, Signal::KILL);
+    processes::signal(agent, Signal::KILL);
+    assert!(processes::wait_for_end(agent, std::time::Duration::from_secs(5)));
+    assert_eq!(left(&user).len(), 1);
+    // 2. The next agent removes it.
+    shell(&user, "true").success();
+    assert_eq!(left(&user), Vec::<std::path::PathBuf>::new());
+    let sleeper = processes::of_directory(user.home.root()).into_iter().find(|process| process.name == "sleep");
+    sleeper.iter().for_each(|process| processes::end(process.pid));
+    user.canary.check(&user.home);
+}
+
+#[test]
 fn an_inner_run_has_its_own_port_and_the_persons_configuration_is_kept() {
     let Some(_) = terraform() else { return };
     let company = Company::found();
@@ -276,16 +300,23 @@ fn control_c_reaches_the_program_once() {
     let company = Company::found();
     let user = user_of(&company);
 
-    // 1. At a terminal, Ctrl-C goes to the whole process group: the program hears it once, and decides itself.
     let inner = "trap 'echo heard' INT; echo ready; for i in 1 2 3 4 5 6; do sleep 0.1; done; echo over; exit 5";
     let inner = user.home.write("inner.sh", inner).display().to_string();
-    let outer = format!("trap : INT; {} exec -- /bin/sh {inner}; echo status $?", executable("credmint").display());
-    let mut running = user.home.run("/bin/sh").args(["-c", &outer]).terminal().typed().start();
-    running.shows("that it waits", |text| text.contains("ready").then_some(()));
-    running.type_line("\x03");
-    let output = running.output();
-    assert_eq!(output.stdout.matches("heard").count(), 1, "{}", output.stdout);
-    assert!(output.stdout.contains("over") && output.stdout.contains("status 5"), "{}", output.stdout);
+    let heard = |program: &str| {
+        let program = format!("{program} /bin/sh {inner}");
+        let outer = format!("trap : INT; {} exec -- {program}; echo status $?", executable("credmint").display());
+        let mut running = user.home.run("/bin/sh").args(["-c", &outer]).terminal().typed().start();
+        running.shows("that it waits", |text| text.contains("ready").then_some(()));
+        running.type_line("\x03");
+        let output = running.output();
+        assert!(output.stdout.contains("over") && output.stdout.contains("status 5"), "{}", output.stdout);
+        output.stdout.matches("heard").count()
+    };
+
+    // 1. At a terminal, Ctrl-C goes to the whole process group: the program hears it, and decides itself.
+    assert_eq!(heard("env"), 1);
+    // 2. We add nothing to that: what the terminal does not tell a program in a session of its own, we do not either.
+    assert_eq!(heard("setsid"), 0);
     user.canary.check(&user.home);
 }
 

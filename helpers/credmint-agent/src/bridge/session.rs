@@ -40,7 +40,7 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    /// Opens a session for one run; the oldest of many goes.
+    /// Opens a session for one run; of many the oldest goes, but first those that can be had again.
     pub(super) fn open(
         &self,
         recipe: &Rc<Recipe>,
@@ -51,7 +51,8 @@ impl Sessions {
         let session = Session { token: token.copied().into(), recipe: Rc::clone(recipe), run, used: now.into() };
         let mut open = self.open.borrow_mut();
         if open.len() >= MOST_SESSIONS {
-            open.pop_front();
+            let oldest = open.iter().position(|session| session.run.is_none());
+            open.remove(oldest.unwrap_or_default());
         }
         open.push_back(session);
         Ok(token)

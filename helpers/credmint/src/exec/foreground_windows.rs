@@ -32,20 +32,23 @@ pub(crate) fn run(_before: &Before, words: &[OsString], variables: &[Variable]) 
 
 /// Lets Ctrl-C and Ctrl-Break be the program's own: once they are listened for, they do not end us.
 fn stay() {
-    thread::spawn(|| {
+    thread::spawn(|| -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(async {
-            let (mut interrupt, mut pause) = (tokio::signal::windows::ctrl_c()?, tokio::signal::windows::ctrl_break()?);
-            loop {
-                tokio::select! {
-                    _ = interrupt.recv() => {}
-                    _ = pause.recv() => {}
-                }
-            }
-            #[expect(unreachable_code, reason = "it gives the block its type")]
-            io::Result::Ok(())
-        })
+        runtime.block_on(hear())
     });
+}
+
+async fn hear() -> io::Result<()> {
+    let (mut interrupt, mut pause) = (tokio::signal::windows::ctrl_c()?, tokio::signal::windows::ctrl_break()?);
+    loop {
+        let heard = tokio::select! {
+            heard = interrupt.recv() => heard,
+            heard = pause.recv() => heard,
+        };
+        if heard.is_none() {
+            return Ok(());
+        }
+    }
 }
 
 impl Ended {

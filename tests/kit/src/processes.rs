@@ -132,11 +132,16 @@ pub fn open_files(pid: u32) -> Vec<(u32, String)> {
     files
 }
 
-/// Says whether a process runs; one that has ended and waits to be collected does not.
+/// Says whether a process runs; one that has ended and waits to be collected does not. Its first thread may have ended before the
+/// others, which still hold what is open, a socket where somebody listens among it.
 pub fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
-    !matches!(state, None | Some('Z' | 'X'))
+    match state {
+        None | Some('X') => false,
+        Some('Z') => fs::read_dir(format!("/proc/{pid}/task")).is_ok_and(|threads| threads.count() > 1),
+        Some(_) => true,
+    }
 }
 
 /// Waits for a process to end; says whether it did.

@@ -5,6 +5,7 @@ use credmint_stories::{Company, HOST, User, file_identity};
 use serde_json::json;
 
 /// What the host of these stories offers, its own, elsewhere, and what nobody knows yet.
+#[expect(clippy::disallowed_methods, reason = "the story writes its registry's files")]
 fn offers(company: &Company) {
     let document = json!({
         "modules.v1": "/v1/modules/", "providers.v1": "/v1/providers/", "motd.v1": "/motd",

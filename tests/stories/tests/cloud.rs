@@ -7,6 +7,7 @@ use credmint_test_kit::{Gate, Registry};
 use serde_json::json;
 
 /// Puts a Terraform Enterprise where the company's registry is.
+#[expect(clippy::disallowed_methods, reason = "the story writes its registry's files")]
 fn with(enterprise: &Enterprise) -> Company {
     let mut company = Company::found();
     let registry = Registry::behind(Gate::ClientCertificate(company.pki.path()));

@@ -1,4 +1,9 @@
 //! `credmint exec`: the real terraform behind mutual TLS, from a home in which nothing was installed.
+#![expect(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a story looks at the file and the port of a run, and stops at what is not so"
+)]
 
 use credmint_stories::{Company, HOST, User, file_identity, terraform};
 use credmint_test_kit::home::{executable, files_below};

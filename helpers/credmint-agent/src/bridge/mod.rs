@@ -116,8 +116,8 @@ pub(crate) fn random_token() -> Result<Secret<String>, Failure> {
     let mut bits = Zeroizing::new([0; 32]);
     let broken = |_| Failure::new(FailureKind::Internal, "the system gives no random bits");
     SystemRandom::new().fill(&mut *bits).map_err(broken)?;
-    let mut text = Zeroizing::new(String::with_capacity(43));
-    BASE64_URL_SAFE_NO_PAD.encode_string(bits.as_slice(), &mut text);
+    // Straight to where it is wiped: `encode_string` goes by way of a buffer on the stack.
+    let text = Zeroizing::new(BASE64_URL_SAFE_NO_PAD.encode(bits.as_slice()));
     Ok(Secret::from(text.as_str()))
 }
 

@@ -3,7 +3,7 @@
 //! Reads the files that `rustls-native-certs` knows, and the one it is given. Loading all costs 5 ms and 147 files.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use credmint_vocabulary::printable;
@@ -52,12 +52,20 @@ pub(crate) fn read(trust: &Trust) -> Result<Option<Vec<u8>>, HttpsError> {
 #[expect(clippy::disallowed_methods, reason = "trust anchors are this room's own business, and no secret")]
 fn read_file(path: &Path) -> Result<Vec<u8>, HttpsError> {
     let failed = |error: std::io::Error| unusable(path, &error.to_string());
-    let mut content = Vec::new();
-    std::fs::File::open(path).map_err(failed)?.take(LARGEST + 1).read_to_end(&mut content).map_err(failed)?;
+    let (mut content, found) = (Vec::new(), below_home(path, std::env::home_dir()));
+    std::fs::File::open(found).map_err(failed)?.take(LARGEST + 1).read_to_end(&mut content).map_err(failed)?;
     if content.len() as u64 > LARGEST {
         return Err(unusable(path, "it is larger than 4 MiB"));
     }
     Ok(content)
+}
+
+/// Puts the home in place of `~`.
+fn below_home(path: &Path, home: Option<PathBuf>) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
+    }
 }
 
 fn with(mut store: RootCertStore, path: &Path, pem: &[u8]) -> Result<RootCertStore, HttpsError> {
@@ -74,4 +82,17 @@ fn with(mut store: RootCertStore, path: &Path, pem: &[u8]) -> Result<RootCertSto
 
 fn unusable(path: &Path, why: &str) -> HttpsError {
     HttpsError::Ca { path: path.to_owned(), why: printable(why, 160) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_below_the_home_is_found_there() {
+        let found = |path: &str, home: Option<&str>| below_home(Path::new(path), home.map(PathBuf::from));
+        assert_eq!(found("~/corp-ca.pem", Some("/home/ada")), Path::new("/home/ada/corp-ca.pem"));
+        assert_eq!(found("/etc/~/ca.pem", Some("/home/ada")), Path::new("/etc/~/ca.pem"));
+        assert_eq!(found("~/corp-ca.pem", None), Path::new("~/corp-ca.pem"));
+    }
 }

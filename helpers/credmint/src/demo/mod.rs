@@ -38,8 +38,8 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<(), Failure> {
     stage.introduce();
     steps::registry(&mut stage)?;
     steps::settings(&mut stage)?;
-    steps::setup(&mut stage)?;
     steps::agent(&mut stage)?;
+    steps::setup(&mut stage)?;
     steps::explain(&mut stage)?;
     let minted = steps::first_init(&mut stage)?;
     steps::second_init(&mut stage, &minted)?;

@@ -60,7 +60,9 @@ pub(crate) fn setup(stage: &mut Stage) -> Result<(), Failure> {
     stage.say(text.lines().take_while(|line| !line.is_empty()));
     let again = stage.credmint(&arguments)?;
     hold(again.starts_with("Nothing to change."), "a second setup changes nothing")?;
-    stage.say(["A second run: nothing to change."]);
+    let asked = stage.registry.take();
+    hold(asked.iter().all(|seen| seen.line == DISCOVERY), "setup asks which services there are, and nothing else")?;
+    stage.say(["Which services there are it asked the registry, over mTLS. A second run: nothing to change."]);
     Ok(())
 }
 
@@ -174,6 +176,9 @@ fn status(stage: &Stage) -> Result<Status, Failure> {
     let status = object.and_then(|object| serde_json::from_value(object.get("agent")?.clone()).ok());
     status.ok_or_else(|| broken("no agent is running"))
 }
+
+/// What setup asks.
+const DISCOVERY: &str = "GET /.well-known/terraform.json";
 
 fn upstream(stage: &Stage) -> String {
     format!("https://127.0.0.1:{}", stage.registry_port)

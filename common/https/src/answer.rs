@@ -1,13 +1,14 @@
 //! A whole answer: status, headers, and a body that is wiped.
 //! What the server sent comes in, the few headers that we act on go out as values.
-//! Touches nothing; the time is a parameter. RFC 9110 §6.6.1 (Date), §10.2.3 (Retry-After).
+//! Touches nothing; the time is a parameter. RFC 9110 §6.6.1 (Date), §10.2.2 (Location), §10.2.3 (Retry-After).
 
 use std::fmt;
 use std::time::Duration;
 
 use credmint_vocabulary::Timestamp;
-use http::header::{DATE, HeaderName, RETRY_AFTER};
+use http::header::{DATE, HeaderName, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, StatusCode};
+use url::Url;
 use zeroize::Zeroizing;
 
 /// Holds an answer, redirects included: none is ever followed.
@@ -36,6 +37,12 @@ impl Answer {
         seconds.or_else(|| parsed(text).map(|at| at.remaining(now))).map(|wait| wait.min(LONGEST_WAIT))
     }
 
+    /// Reads where a redirect leads, if it is said with its scheme and host.
+    #[must_use]
+    pub fn location(&self) -> Option<Url> {
+        Url::parse(self.text(&LOCATION)?).ok()
+    }
+
     fn text(&self, name: &HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -45,6 +52,13 @@ impl fmt::Debug for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Answer({}, {} bytes)", self.status, self.body.len())
     }
+}
+
+/// Gives host and port of a URL, as people are told of a server; the port only where it is not the scheme's own.
+#[must_use]
+pub fn host_and_port(url: &Url) -> Option<String> {
+    let host = url.host_str()?;
+    Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
 }
 
 const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -83,6 +97,14 @@ mod tests {
     fn date_is_the_servers_clock() {
         let read = answer(DATE, "Sun, 06 Nov 1994 08:49:37 GMT").date();
         assert_eq!(read, Some(Timestamp::from_unix(784_111_777)));
+    }
+
+    #[test]
+    fn a_redirect_is_told_by_host_and_port() {
+        let leads = |to: &str| answer(LOCATION, to).location().as_ref().and_then(host_and_port);
+        assert_eq!(leads("https://id.corp.example:8443/a?b").as_deref(), Some("id.corp.example:8443"));
+        assert_eq!(leads("https://[::1]:443/").as_deref(), Some("[::1]"));
+        assert_eq!((leads("/here"), leads("mailto:a@b.example")), (None, None));
     }
 
     #[test]

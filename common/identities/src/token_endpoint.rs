@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use credmint_https::{Answer, Https, HttpsError, Trust};
+use credmint_https::{Answer, Https, HttpsError, Trust, host_and_port};
 use credmint_settings::ClientAuthentication;
 use credmint_vocabulary::{Deadline, FailureKind, Secret, Timestamp};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
@@ -239,7 +239,9 @@ pub(crate) fn judge(who: &str, answer: Answer, now: Timestamp) -> Result<Zeroizi
         StatusCode::TOO_MANY_REQUESTS => {
             Err(TokenEndpointError::Throttled { who, retry_after: answer.retry_after(now) })
         }
-        found if found.is_redirection() => Err(TokenEndpointError::Redirected { who, to: target(&answer) }),
+        found if found.is_redirection() => {
+            Err(TokenEndpointError::Redirected { who, to: answer.location().as_ref().map(self::who) })
+        }
         found if found.is_server_error() => Err(TokenEndpointError::Failing { who, status }),
         _ => Err(refused(who, status, &answer.body)),
     }
@@ -254,15 +256,9 @@ fn refused(who: String, status: u16, body: &[u8]) -> TokenEndpointError {
     TokenEndpointError::Refused { who, status, class, reason }
 }
 
-fn target(answer: &Answer) -> Option<String> {
-    let location = answer.headers.get(http::header::LOCATION)?.to_str().ok()?;
-    Url::parse(location).ok().map(|url| who(&url))
-}
-
 /// Gives host and port of a URL.
 pub(crate) fn who(url: &Url) -> String {
-    let host = url.host_str().unwrap_or("the server");
-    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    host_and_port(url).unwrap_or_else(|| "the server".to_owned())
 }
 
 fn usable(address: &str) -> Result<Url, TokenEndpointError> {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use credmint_client_identity::ClientIdentity;
-use credmint_https::{Answer, Trust};
+use credmint_https::{Answer, Trust, host_and_port};
 use credmint_identities::quotable;
 use credmint_settings::Peer;
 use http::{Request, header};
@@ -29,8 +29,7 @@ impl<'a> Authority<'a> {
     pub(crate) fn at(address: &'a str, peer: &Peer, world: &World<'a>) -> Result<Self, GrantError> {
         let no_url = || GrantError::Settings("the address of the authority is no URL".to_owned());
         let url = Url::parse(address).map_err(|_| no_url())?;
-        let host = url.host_str().ok_or_else(no_url)?;
-        let who = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let who = host_and_port(&url).ok_or_else(no_url)?;
         Ok(Self { who, address, trust: trust(peer), world: *world })
     }
 
@@ -55,7 +54,7 @@ impl<'a> Authority<'a> {
         let (who, status) = (self.who.clone(), answer.status.as_u16());
         match status {
             200..=299 => Ok(answer),
-            300..=399 => Err(GrantError::Redirected { who, to: target(&answer) }),
+            300..=399 => Err(GrantError::Redirected { who, to: answer.location().as_ref().and_then(host_and_port) }),
             429 => Err(GrantError::Throttled { who, retry_after: answer.retry_after(self.world.now) }),
             500..=599 => Err(GrantError::Failing { who, status, reason: words(&answer) }),
             _ => Err(GrantError::Denied { who, what, status, reason: words(&answer), hint: hint(status) }),
@@ -117,10 +116,4 @@ pub(crate) fn is_page(answer: &Answer) -> bool {
 pub(crate) fn media_type(answer: &Answer) -> String {
     let value = answer.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
-fn target(answer: &Answer) -> Option<String> {
-    let url = Url::parse(answer.headers.get(header::LOCATION)?.to_str().ok()?).ok()?;
-    let host = url.host_str()?;
-    Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
 }

@@ -2,7 +2,7 @@
 //! Status, headers and body come in, data with warnings or an error without any body goes out.
 //! Shows of a refusal its class, and a cut of the server's words without anything that looks like a credential.
 
-use credmint_https::Answer;
+use credmint_https::{Answer, host_and_port};
 use credmint_identities::quotable;
 use credmint_vocabulary::Timestamp;
 use serde::Deserialize;
@@ -53,7 +53,9 @@ impl Reply {
                 let clock_ahead = answer.date().map(|theirs| now.unix() - theirs.unix());
                 Ok(Self { who: owned, body: answer.body, clock_ahead })
             }
-            300..=399 => Err(GrantError::Redirected { who: owned, to: target(&answer) }),
+            300..=399 => {
+                Err(GrantError::Redirected { who: owned, to: answer.location().as_ref().and_then(host_and_port) })
+            }
             412 | 429 => Err(GrantError::Throttled { who: owned, retry_after: answer.retry_after(now) }),
             472 | 473 => Err(GrantError::Standby { who: owned, status }),
             503 => Err(sealed_or_failing(owned, &answer.body)),
@@ -113,13 +115,6 @@ fn sealed_or_failing(who: String, body: &[u8]) -> GrantError {
         return GrantError::Sealed { who };
     }
     GrantError::Failing { who, status: 503, reason: words(&errors) }
-}
-
-fn target(answer: &Answer) -> Option<String> {
-    let location = answer.headers.get(http::header::LOCATION)?.to_str().ok()?;
-    let url = url::Url::parse(location).ok()?;
-    let host = url.host_str()?;
-    Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
 }
 
 /// Makes the server's warnings fit to be shown.

@@ -2,7 +2,7 @@
 //! Address, namespace, mounts and roles of the settings come in, a base address that is fit for requests goes out.
 //! Sends nothing. What slips through here would be a request to another path: mounts and roles become path segments.
 
-use credmint_https::Trust;
+use credmint_https::{Trust, host_and_port};
 use credmint_settings::{Peer, VaultLogin};
 use http::HeaderValue;
 use url::Url;
@@ -55,8 +55,7 @@ fn base(address: &str) -> Result<(String, String), GrantError> {
     if url.query().is_some() || url.fragment().is_some() {
         return Err(refuse("has a query or a fragment"));
     }
-    let host = url.host_str().ok_or_else(|| refuse("has no host"))?;
-    let who = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    let who = host_and_port(&url).ok_or_else(|| refuse("has no host"))?;
     let prefix = url.path().trim_matches('/');
     if !prefix.is_empty() {
         check_path("address", prefix)?;

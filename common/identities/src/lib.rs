@@ -34,3 +34,4 @@ pub use sign_in::{
 pub use source::{SourceError, read_source};
 pub use subject_token::{SubjectToken, SubjectTokenError};
 pub use token_endpoint::{TokenEndpoint, TokenEndpointError};
+pub use way::trust;

@@ -20,8 +20,7 @@ pub(crate) struct Way<'a> {
 
 impl<'a> Way<'a> {
     pub(crate) fn new(https: &'a Https, peer: &Peer, now: Timestamp, deadline: Deadline) -> Self {
-        let trust = Trust { ca: peer.ca.clone(), ca_only: peer.ca_only, proxy: peer.proxy.clone(), client: None };
-        Self { https, trust, now, deadline }
+        Self { https, trust: trust(peer), now, deadline }
     }
 
     /// Gives the sender for requests without a credential.
@@ -35,6 +34,12 @@ impl<'a> Way<'a> {
         let mut body = judge(who, answer, self.now)?;
         Ok(HttpResponse::new(std::mem::take(&mut *body)))
     }
+}
+
+/// Turns the settings' words about trust into those of `https`, without a client certificate.
+#[must_use]
+pub fn trust(peer: &Peer) -> Trust {
+    Trust { ca: peer.ca.clone(), ca_only: peer.ca_only, proxy: peer.proxy.clone(), client: None }
 }
 
 /// Tells the error without what the crate keeps of the body.

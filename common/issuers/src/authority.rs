@@ -5,15 +5,15 @@
 use std::sync::Arc;
 
 use credmint_client_identity::ClientIdentity;
-use credmint_https::{Answer, Trust, host_and_port};
-use credmint_identities::quotable;
+use credmint_https::{Answer, HttpsError, Trust, host_and_port};
+use credmint_identities::{quotable, trust};
 use credmint_settings::Peer;
 use http::{Request, header};
 use serde::Deserialize;
 use url::Url;
 
 use crate::error::GrantError;
-use crate::grant::{World, trust};
+use crate::grant::World;
 
 /// Is the line to one authority for one grant.
 pub(crate) struct Authority<'a> {
@@ -69,6 +69,19 @@ impl<'a> Authority<'a> {
     /// Tells by how much our clock is ahead of the authority's, in seconds.
     pub(crate) fn clock_ahead(&self, answer: &Answer) -> Option<i64> {
         answer.date().map(|theirs| self.world.now.unix() - theirs.unix())
+    }
+}
+
+/// Tells whether a first request may be granted where a renewal was not: the present certificate may be what was refused.
+pub(crate) fn may_be_asked_anew(error: &GrantError) -> bool {
+    match error {
+        GrantError::Denied { .. } => true,
+        GrantError::Failing { status, .. } => *status != 503,
+        GrantError::Unreachable(error) => matches!(
+            error,
+            HttpsError::ClientCertificateRefused { .. } | HttpsError::Handshake { .. } | HttpsError::Stream { .. }
+        ),
+        _ => false,
     }
 }
 

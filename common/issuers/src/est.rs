@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use credmint_client_identity::{AssembleError, Bundle, ClientIdentity};
-use credmint_https::{Answer, HttpsError};
+use credmint_https::Answer;
 use credmint_identities::SubjectToken;
 use credmint_settings::{Est, EstAuth};
 use credmint_vocabulary::Timestamp;
 use http::{HeaderValue, header};
 use zeroize::Zeroizing;
 
-use crate::authority::{Authority, is_page};
+use crate::authority::{Authority, is_page, may_be_asked_anew};
 use crate::error::GrantError;
 use crate::grant::{Grant, Granted, World, needed, refuse_expired};
 use crate::pending::Pending;
@@ -53,26 +53,13 @@ pub(crate) async fn grant(
     let refused = match renewed {
         Ok(Some(grant)) => return Ok(grant),
         Ok(None) => None,
-        Err(error) if leads_on(&error) => Some(format!("enrolled anew, because the renewal failed: {error}")),
+        Err(error) if may_be_asked_anew(&error) => Some(format!("enrolled anew, because the renewal failed: {error}")),
         Err(error) => return Err(error),
     };
     refuse_expired(subject, world.now)?;
     let mut grant = enrol(settings, subject, &authority, world).await?;
     grant.notes.extend(refused);
     Ok(grant)
-}
-
-/// Tells whether another door may be open where this one was not.
-fn leads_on(error: &GrantError) -> bool {
-    match error {
-        GrantError::Denied { .. } => true,
-        GrantError::Failing { status, .. } => *status != 503,
-        GrantError::Unreachable(error) => matches!(
-            error,
-            HttpsError::ClientCertificateRefused { .. } | HttpsError::Handshake { .. } | HttpsError::Stream { .. }
-        ),
-        _ => false,
-    }
 }
 
 /// Asks for another certificate like the present one, for another key (RFC 7030 §4.2.2).

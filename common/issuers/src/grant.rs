@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use credmint_client_identity::ClientIdentity;
-use credmint_https::{Https, Trust};
+use credmint_https::Https;
 use credmint_identities::{Caller, SubjectToken};
-use credmint_settings::{Issuer, Peer};
+use credmint_settings::Issuer;
 use credmint_vocabulary::{Deadline, Expiry, Secret, Timestamp};
 
 use crate::error::GrantError;
@@ -153,9 +153,4 @@ pub(crate) fn needed(subject: Option<&SubjectToken>) -> Result<&SubjectToken, Gr
         Some(_) => Err(GrantError::Settings("a token of a Vault is sent to that Vault alone, and not here".to_owned())),
         None => Ok(subject),
     }
-}
-
-/// Turns the settings' words about trust into those of `https`.
-pub(crate) fn trust(peer: &Peer) -> Trust {
-    Trust { ca: peer.ca.clone(), ca_only: peer.ca_only, proxy: peer.proxy.clone(), client: None }
 }

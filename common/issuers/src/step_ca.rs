@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use credmint_client_identity::{Asked, Bundle, ClientIdentity, PrivateKey};
-use credmint_https::{Answer, HttpsError};
+use credmint_https::Answer;
 use credmint_identities::SubjectToken;
 use credmint_settings::StepCa;
 use http::header;
 use serde::{Deserialize, Serialize};
 
-use crate::authority::Authority;
+use crate::authority::{Authority, may_be_asked_anew};
 use crate::error::GrantError;
 use crate::grant::{Grant, Granted, World, needed, refuse_expired};
 use crate::prepared::Prepared;
@@ -48,7 +48,9 @@ pub(crate) async fn grant(
     let refused = match world.before.present {
         None => None,
         Some(present) => match renew(settings, present, &authority, world).await {
-            Err(error) if leads_on(&error) => Some(format!("signed anew, because the renewal failed: {error}")),
+            Err(error) if may_be_asked_anew(&error) => {
+                Some(format!("signed anew, because the renewal failed: {error}"))
+            }
             done => return done,
         },
     };
@@ -56,18 +58,6 @@ pub(crate) async fn grant(
     let mut grant = sign(settings, needed(subject)?, &authority, world).await.map_err(counted_once)?;
     grant.notes.extend(refused);
     Ok(grant)
-}
-
-fn leads_on(error: &GrantError) -> bool {
-    match error {
-        GrantError::Denied { .. } => true,
-        GrantError::Unreachable(error) => matches!(
-            error,
-            HttpsError::ClientCertificateRefused { .. } | HttpsError::Handshake { .. } | HttpsError::Stream { .. }
-        ),
-        GrantError::Failing { status, .. } => *status != 503,
-        _ => false,
-    }
 }
 
 /// Has a fresh key signed.

@@ -4,13 +4,15 @@
 
 use std::time::Duration;
 
-use credmint_identities::{Claims, SubjectToken, TokenEndpoint, TokenEndpointError, prove, read_source, source_name};
+use credmint_identities::{
+    Claims, SubjectToken, TokenEndpoint, TokenEndpointError, prove, read_source, source_name, trust,
+};
 use credmint_settings::TokenExchange;
 use credmint_vocabulary::{Secret, printable};
 use serde::Deserialize;
 
 use crate::error::GrantError;
-use crate::grant::{BearerToken, Grant, Granted, World, needed, trust};
+use crate::grant::{BearerToken, Grant, Granted, World, needed};
 use crate::wiped::secret;
 
 /// `grant_type` of RFC 8693 §2.1.

@@ -3,12 +3,12 @@
 //! Sends nothing. What slips through here would be a request to another path: mounts and roles become path segments.
 
 use credmint_https::{Trust, host_and_port};
+use credmint_identities::trust;
 use credmint_settings::{Peer, VaultLogin};
 use http::HeaderValue;
 use url::Url;
 
 use crate::error::GrantError;
-use crate::grant::trust;
 
 /// Names a Vault and how it is reached.
 #[derive(Clone, Debug)]

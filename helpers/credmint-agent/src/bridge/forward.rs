@@ -211,8 +211,7 @@ pub(crate) fn connections_of(agent: &Agent, entry: &Entry) -> Result<Upstream, F
     let route = entry.recipe.route().ok_or_else(|| crate::failure::no_route(hostname))?;
     let held = entry.held.get().ok_or_else(crate::failure::locked)?;
     let client = if let Held::Identity(identity) = &*held { Some(Arc::clone(identity)) } else { None };
-    let peer = &route.host.peer;
-    let trust = Trust { ca: peer.ca.clone(), ca_only: peer.ca_only, proxy: peer.proxy.clone(), client };
+    let trust = Trust { client, ..credmint_identities::trust(&route.host.peer) };
     let address = route.host.upstream.clone().unwrap_or_else(|| format!("https://{hostname}"));
     let address = Url::parse(&address).map_err(|_| refused("the upstream of the settings is no URL"))?;
     let target = UpstreamTarget { address, server_name: hostname.clone(), trust };

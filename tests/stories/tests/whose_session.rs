@@ -137,7 +137,7 @@ fn an_agent_for_one_question_holds_no_session_and_says_so() {
     assert!(get.stderr.contains("hint: "), "{}", get.stderr);
     let login = user.login(&["--no-browser"]).output();
     assert!(login.code != Some(0) && login.stderr.contains("CREDMINT_AGENT=once"), "{}", login.stderr);
-    assert!(user.home.agents().is_empty());
+    wait_until("no agent is left", || user.home.agents().is_empty());
     user.canary.check(&user.home);
 }
 

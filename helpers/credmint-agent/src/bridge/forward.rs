@@ -7,31 +7,24 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use credmint_https::{HttpsError, Trust, Upstream, UpstreamTarget};
 use credmint_local_machine::{clock, last_failure};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
-use http_body_util::{BodyExt, Limited};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use hyper::body::Incoming;
 use url::Url;
 
-use super::Bridge;
 use super::again;
 use super::audit::{self, Line};
-use super::capability::{Capability, Use};
-use super::json_api;
-use super::refusal;
+use super::incoming::incoming;
 use super::reply::{self, Body};
-use super::rewrite::Rewriter;
-use super::run::{self, RunNumber, Way};
+use super::run::Way;
 use super::target::{Asker, Target};
+use super::visit::{Visit, asker, visit};
 use crate::agent::Agent;
 use crate::entries::{Entry, Held};
 use crate::get::entry_for_now;
-use crate::loopback;
-use crate::recipe::Recipe;
 use crate::terraform_login;
 
 /// Answers one request; a failure is an answer too.
@@ -65,113 +58,8 @@ pub(super) async fn answer(
     Ok(audit::follow(&agent, answer, line))
 }
 
-/// Tells which of Terraform's clients asks.
-fn asker(target: Option<&Target>, headers: &HeaderMap) -> Asker {
-    let accepts = || headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    match target.map_or(Asker::Files, Target::asker) {
-        Asker::Modules if accepts().is_some_and(|types| types.starts_with(json_api::MEDIA_TYPE)) => Asker::Remote,
-        asker => asker,
-    }
-}
-
 fn knows(agent: &Agent, hostname: &Hostname) -> bool {
     agent.bridge.as_ref().is_some_and(|bridge| bridge.sessions.knows(hostname))
-}
-
-/// What a request has the right to.
-struct Visit {
-    recipe: Rc<Recipe>,
-    /// URL in the upstream's words.
-    url: Url,
-    /// What of its path may be shown.
-    shown: String,
-    asker: Asker,
-    /// Host and port by which the client reached us.
-    own: String,
-    /// The run of `credmint exec` that it came by.
-    run: Option<RunNumber>,
-    /// Whether no body follows, whatever the header says.
-    is_head: bool,
-}
-
-fn visit(agent: &Agent, way: &Way, target: Option<Target>, request: &Request<Incoming>) -> Result<Visit, Failure> {
-    let bridge = agent.bridge.as_ref().ok_or_else(|| refused("there is no bridge"))?;
-    let own = own_name(request.headers(), way.port)?;
-    let target = target.ok_or_else(|| refused("the path of the request names no host"))?;
-    agent.lock.check()?;
-    let asker = asker(Some(&target), request.headers());
-    let (recipe, url, shown) = match target {
-        Target::Api { hostname, path_and_query } => {
-            no_echo(request.method())?;
-            let recipe = session(bridge, request.headers(), &hostname, way.number())?;
-            let url = upstream_url(&hostname, &path_and_query)?;
-            let shown = url.path().to_owned();
-            (recipe, url, shown)
-        }
-        Target::Capability { hostname, segment } => {
-            let found = bridge.capabilities.find(segment.as_bytes(), Instant::now());
-            let found = found.filter(|found| found.recipe.hostname == hostname && found.run == way.number());
-            let found = found.ok_or_else(|| refused("this address has ended; run the command again"))?;
-            permitted(&found, request.method())?;
-            let shown = if found.purpose == Use::Download { found.url.path() } else { "/.cap/" }.to_owned();
-            (found.recipe, of_use(found.url, found.purpose, request.uri()), shown)
-        }
-    };
-    let is_head = request.method() == Method::HEAD;
-    Ok(Visit { recipe, url, shown, asker, own, run: way.number(), is_head })
-}
-
-fn own_name(headers: &HeaderMap, port: u16) -> Result<String, Failure> {
-    let own = loopback::own_name(headers, port).map(str::to_owned);
-    own.ok_or_else(|| refused("the request was made for another host"))
-}
-
-fn session(
-    bridge: &Bridge,
-    headers: &HeaderMap,
-    hostname: &Hostname,
-    run: Option<RunNumber>,
-) -> Result<Rc<Recipe>, Failure> {
-    let given = headers.get(header::AUTHORIZATION).ok_or_else(|| without_session(hostname))?;
-    let token = run::token_of(given.as_bytes(), run);
-    let recipe = token.and_then(|token| bridge.sessions.find(&token, run, Instant::now()));
-    recipe.filter(|recipe| recipe.hostname == *hostname).ok_or_else(|| {
-        let what = format!("the bridge does not know this session for {hostname}");
-        let hint = "is a TF_TOKEN_ variable or a credentials block set for it? then terraform asks no helper";
-        Failure::new(FailureKind::Refused, what).hint(hint)
-    })
-}
-
-/// Terraform goes on anonymously when its helper fails, and shows this in place of what the helper said.
-fn without_session(hostname: &Hostname) -> Failure {
-    let what = format!("no credential for {hostname}: its helper failed, or was not asked");
-    Failure::new(FailureKind::Refused, what).hint("credmint status")
-}
-
-/// `TRACE` would show the credential to whoever has a session (RFC 9110 §9.3.8).
-fn no_echo(method: &Method) -> Result<(), Failure> {
-    if matches!(*method, Method::TRACE | Method::CONNECT) { Err(refused("nothing is traced here")) } else { Ok(()) }
-}
-
-fn permitted(found: &Capability, method: &Method) -> Result<(), Failure> {
-    match found.purpose {
-        purpose if purpose.permits(method) => Ok(()),
-        Use::Upload => Err(refused("this address is for an upload")),
-        Use::Download | Use::State | Use::Log => Err(refused("files are only read here")),
-    }
-}
-
-/// Lets the reader of a log say from where; for all others the address is all there is.
-fn of_use(mut url: Url, purpose: Use, asked: &Uri) -> Url {
-    if purpose == Use::Log && asked.query().is_some() {
-        url.set_query(asked.query());
-    }
-    url
-}
-
-fn upstream_url(hostname: &Hostname, path_and_query: &str) -> Result<Url, Failure> {
-    let url = Url::parse(&format!("https://{hostname}{path_and_query}"));
-    url.map_err(|_| refused("the path of the request is malformed"))
 }
 
 async fn forward(agent: &Rc<Agent>, visit: Visit, request: Request<Incoming>) -> Result<Response<Body>, Failure> {
@@ -246,99 +134,8 @@ pub(crate) fn authorize(headers: &mut HeaderMap, entry: &Entry) -> Result<(), Fa
     Ok(())
 }
 
-/// Makes the client's answer of the upstream's.
-async fn incoming(
-    agent: &Agent,
-    visit: &Visit,
-    entry: &Entry,
-    response: Response<Incoming>,
-) -> Result<Response<Body>, Failure> {
-    let bridge = agent.bridge.as_ref().ok_or_else(|| refused("there is no bridge"))?;
-    let rewriter = Rewriter {
-        capabilities: &bridge.capabilities,
-        recipe: &visit.recipe,
-        base: visit.url.clone(),
-        own: visit.own.clone(),
-        run: visit.run,
-    };
-    let (mut parts, body) = response.into_parts();
-    drop_hop_by_hop(&mut parts.headers);
-    redirect(&mut parts, visit, &rewriter)?;
-    if let Some(address) = reference(&parts.headers, &TERRAFORM_GET)? {
-        let value = HeaderValue::try_from(rewriter.archive(address)?);
-        parts.headers.insert(TERRAFORM_GET, value.map_err(|_| refused("the archive's address is malformed"))?);
-    }
-    if let (Some((subject, _)), true) = (&entry.facts.certificate, refusal::may_be_one(&parts)) {
-        let page = collect(body, &visit.recipe.hostname).await?;
-        let refusal = refusal::of_page(&page, &visit.recipe.hostname, subject);
-        return refusal.map_or_else(|| Ok(Response::from_parts(parts, reply::body(page))), Err);
-    }
-    let Some(rewrite) = rewriting(&parts, visit) else {
-        return Ok(Response::from_parts(parts, body.boxed_unsync()));
-    };
-    let json = collect(body, &visit.recipe.hostname).await?;
-    let json = rewrite(&rewriter, &json)?.map_or(json, Bytes::from);
-    parts.headers.insert(header::CONTENT_LENGTH, json.len().into());
-    Ok(Response::from_parts(parts, reply::body(json)))
-}
-
-type Rewrite = fn(&Rewriter<'_>, &[u8]) -> Result<Option<Vec<u8>>, Failure>;
-
-/// Tells the answers that carry URLs: `…/providers/…/download/OS/ARCH`, and the documents of a JSON:API.
-fn rewriting(parts: &http::response::Parts, visit: &Visit) -> Option<Rewrite> {
-    let kind = parts.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
-    let is_empty = parts.headers.get(header::CONTENT_LENGTH).is_some_and(|length| length == "0");
-    let is_package = parts.status == StatusCode::OK
-        && visit.asker == Asker::Providers
-        && visit.url.path().contains("/download/")
-        && kind.starts_with("application/json");
-    let is_document =
-        parts.status.is_success() && visit.asker != Asker::Files && kind.starts_with(json_api::MEDIA_TYPE);
-    match () {
-        () if visit.is_head || is_empty => None,
-        () if is_package => Some(|rewriter, json| rewriter.package(json)),
-        () if is_document => Some(|rewriter, json| rewriter.json_api(json)),
-        () => None,
-    }
-}
-
-/// Keeps a redirect inside the bridge; one to another host never meets a client that holds a token.
-fn redirect(parts: &mut http::response::Parts, visit: &Visit, rewriter: &Rewriter<'_>) -> Result<(), Failure> {
-    let Some(location) = reference(&parts.headers, &header::LOCATION)? else { return Ok(()) };
-    let inside = match (visit.asker, rewriter.ours(location)) {
-        (Asker::Files, Some(_)) => Some(rewriter.archive(location)?),
-        (Asker::Files, None) => return Ok(()),
-        (_, Some(_)) => rewriter.location(location),
-        (_, None) if !parts.status.is_redirection() => return Ok(()),
-        (_, None) => None,
-    };
-    let elsewhere = || {
-        let what = format!("{} redirects its API to another host", visit.recipe.hostname);
-        Failure::new(FailureKind::Refused, what)
-            .hint("use that host's name in the configuration, with a route of its own")
-    };
-    let inside = inside.and_then(|inside| HeaderValue::try_from(inside).ok()).ok_or_else(elsewhere)?;
-    parts.headers.insert(header::LOCATION, inside);
-    Ok(())
-}
-
-/// Reads a header field that leads somewhere; clients follow what is not ASCII as well, so it is not passed over.
-fn reference<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Failure> {
-    let Some(value) = headers.get(name) else { return Ok(None) };
-    let text = std::str::from_utf8(value.as_bytes());
-    text.map(Some).map_err(|_| refused("the upstream's answer leads to an address that is no text"))
-}
-
-async fn collect(body: Incoming, hostname: &Hostname) -> Result<Bytes, Failure> {
-    let collected = Limited::new(body, MOST_JSON).collect().await;
-    collected.map(http_body_util::Collected::to_bytes).map_err(|_| {
-        let what = format!("{hostname} broke off its answer, or it is larger than 8 MiB");
-        Failure::new(FailureKind::Unreachable, what).hint("run the command again")
-    })
-}
-
 /// Removes what belongs to one connection (RFC 9110 §7.6.1).
-fn drop_hop_by_hop(headers: &mut HeaderMap) {
+pub(super) fn drop_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)
         .iter()
@@ -350,7 +147,8 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
     HOP_BY_HOP.iter().for_each(|name| drop(headers.remove(*name)));
 }
 
-fn refused(what: &str) -> Failure {
+/// Refuses a request.
+pub(super) fn refused(what: &str) -> Failure {
     Failure::new(FailureKind::Refused, what)
 }
 
@@ -369,7 +167,6 @@ pub(crate) fn unreachable(hostname: &Hostname, error: &HttpsError) -> Failure {
         .hint(error.hint().unwrap_or_else(|| format!("credmint explain {hostname}")))
 }
 
-const TERRAFORM_GET: HeaderName = HeaderName::from_static("x-terraform-get");
 const HOP_BY_HOP: [&str; 8] = [
     "connection",
     "keep-alive",
@@ -380,7 +177,6 @@ const HOP_BY_HOP: [&str; 8] = [
     "transfer-encoding",
     "upgrade",
 ];
-const MOST_JSON: usize = 8 * 1024 * 1024;
 const CREDENTIAL_TIMEOUT: Duration = Duration::from_secs(8);
 /// The credential included; Terraform's own limit is ten seconds, and what it says then names no cause.
 const REGISTRY_TIMEOUT: Duration = Duration::from_secs(9);

@@ -6,6 +6,7 @@ mod again;
 mod audit;
 mod capability;
 mod forward;
+mod incoming;
 mod json_api;
 mod listen;
 pub(crate) mod refusal;
@@ -14,6 +15,7 @@ mod rewrite;
 mod run;
 mod session;
 mod target;
+mod visit;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

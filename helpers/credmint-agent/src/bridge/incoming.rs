@@ -1,0 +1,113 @@
+//! What comes back through the bridge: the upstream's answer, with the addresses in it that lead through the bridge again.
+//! An upstream's answer comes in, the client's goes out, streamed but for what is rewritten.
+//! Sends nothing, and follows nothing. `protocol-spec/bridge-protocol.md` §5 and §6.
+
+use bytes::Bytes;
+use credmint_vocabulary::{Failure, FailureKind, Hostname};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+
+use super::forward::{drop_hop_by_hop, refused};
+use super::json_api;
+use super::refusal;
+use super::reply::{self, Body};
+use super::rewrite::Rewriter;
+use super::target::Asker;
+use super::visit::Visit;
+use crate::agent::Agent;
+use crate::entries::Entry;
+
+/// Makes the client's answer of the upstream's.
+pub(super) async fn incoming(
+    agent: &Agent,
+    visit: &Visit,
+    entry: &Entry,
+    response: Response<Incoming>,
+) -> Result<Response<Body>, Failure> {
+    let bridge = agent.bridge.as_ref().ok_or_else(|| refused("there is no bridge"))?;
+    let rewriter = Rewriter {
+        capabilities: &bridge.capabilities,
+        recipe: &visit.recipe,
+        base: visit.url.clone(),
+        own: visit.own.clone(),
+        run: visit.run,
+    };
+    let (mut parts, body) = response.into_parts();
+    drop_hop_by_hop(&mut parts.headers);
+    redirect(&mut parts, visit, &rewriter)?;
+    if let Some(address) = reference(&parts.headers, &TERRAFORM_GET)? {
+        let value = HeaderValue::try_from(rewriter.archive(address)?);
+        parts.headers.insert(TERRAFORM_GET, value.map_err(|_| refused("the archive's address is malformed"))?);
+    }
+    if let (Some((subject, _)), true) = (&entry.facts.certificate, refusal::may_be_one(&parts)) {
+        let page = collect(body, &visit.recipe.hostname).await?;
+        let refusal = refusal::of_page(&page, &visit.recipe.hostname, subject);
+        return refusal.map_or_else(|| Ok(Response::from_parts(parts, reply::body(page))), Err);
+    }
+    let Some(rewrite) = rewriting(&parts, visit) else {
+        return Ok(Response::from_parts(parts, body.boxed_unsync()));
+    };
+    let json = collect(body, &visit.recipe.hostname).await?;
+    let json = rewrite(&rewriter, &json)?.map_or(json, Bytes::from);
+    parts.headers.insert(header::CONTENT_LENGTH, json.len().into());
+    Ok(Response::from_parts(parts, reply::body(json)))
+}
+
+type Rewrite = fn(&Rewriter<'_>, &[u8]) -> Result<Option<Vec<u8>>, Failure>;
+
+/// Tells the answers that carry URLs: `…/providers/…/download/OS/ARCH`, and the documents of a JSON:API.
+fn rewriting(parts: &http::response::Parts, visit: &Visit) -> Option<Rewrite> {
+    let kind = parts.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    let is_empty = parts.headers.get(header::CONTENT_LENGTH).is_some_and(|length| length == "0");
+    let is_package = parts.status == StatusCode::OK
+        && visit.asker == Asker::Providers
+        && visit.url.path().contains("/download/")
+        && kind.starts_with("application/json");
+    let is_document =
+        parts.status.is_success() && visit.asker != Asker::Files && kind.starts_with(json_api::MEDIA_TYPE);
+    match () {
+        () if visit.is_head || is_empty => None,
+        () if is_package => Some(|rewriter, json| rewriter.package(json)),
+        () if is_document => Some(|rewriter, json| rewriter.json_api(json)),
+        () => None,
+    }
+}
+
+/// Keeps a redirect inside the bridge; one to another host never meets a client that holds a token.
+fn redirect(parts: &mut http::response::Parts, visit: &Visit, rewriter: &Rewriter<'_>) -> Result<(), Failure> {
+    let Some(location) = reference(&parts.headers, &header::LOCATION)? else { return Ok(()) };
+    let inside = match (visit.asker, rewriter.ours(location)) {
+        (Asker::Files, Some(_)) => Some(rewriter.archive(location)?),
+        (Asker::Files, None) => return Ok(()),
+        (_, Some(_)) => rewriter.location(location),
+        (_, None) if !parts.status.is_redirection() => return Ok(()),
+        (_, None) => None,
+    };
+    let elsewhere = || {
+        let what = format!("{} redirects its API to another host", visit.recipe.hostname);
+        Failure::new(FailureKind::Refused, what)
+            .hint("use that host's name in the configuration, with a route of its own")
+    };
+    let inside = inside.and_then(|inside| HeaderValue::try_from(inside).ok()).ok_or_else(elsewhere)?;
+    parts.headers.insert(header::LOCATION, inside);
+    Ok(())
+}
+
+/// Reads a header field that leads somewhere; clients follow what is not ASCII as well, so it is not passed over.
+fn reference<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Failure> {
+    let Some(value) = headers.get(name) else { return Ok(None) };
+    let text = std::str::from_utf8(value.as_bytes());
+    text.map(Some).map_err(|_| refused("the upstream's answer leads to an address that is no text"))
+}
+
+async fn collect(body: Incoming, hostname: &Hostname) -> Result<Bytes, Failure> {
+    let collected = Limited::new(body, MOST_JSON).collect().await;
+    collected.map(http_body_util::Collected::to_bytes).map_err(|_| {
+        let what = format!("{hostname} broke off its answer, or it is larger than 8 MiB");
+        Failure::new(FailureKind::Unreachable, what).hint("run the command again")
+    })
+}
+
+const TERRAFORM_GET: HeaderName = HeaderName::from_static("x-terraform-get");
+const MOST_JSON: usize = 8 * 1024 * 1024;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 
+use super::installation::{self, Installation};
 use super::items::{Item, items};
 use super::json;
 use super::open_run::OpenRun;
@@ -16,14 +17,19 @@ use crate::setup::{Places, Services, is_name_of, read, services_in, usual_tool};
 
 /// Makes the text for a run.
 pub(crate) fn for_run(open: &OpenRun, program: &OsString) -> Result<String, Failure> {
-    let mut sources = Vec::new();
-    for path in files(program) {
-        if let Some(text) = read(&path)? {
-            sources.push((path, text));
-        }
-    }
     let hosts = open.hosts.iter().map(|host| (&host.hostname, Services::on_bridge(&host.hostname, open.port)));
-    merged(&sources, hosts.collect())
+    merged(&sources(program)?, hosts.collect())
+}
+
+/// Tells where the tool would get its providers.
+pub(crate) fn installation(program: &OsString) -> Result<Option<Installation>, Failure> {
+    Ok(installation::installation(&merged(&sources(program)?, Vec::new())?))
+}
+
+/// Reads the files of the tool.
+fn sources(program: &OsString) -> Result<Vec<(PathBuf, String)>, Failure> {
+    let source = |path: PathBuf| Ok(read(&path)?.map(|text| (path, text)));
+    files(program).into_iter().filter_map(|path| source(path).transpose()).collect()
 }
 
 /// Lists the files that the tool would read, in its order.

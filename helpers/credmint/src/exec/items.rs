@@ -11,6 +11,17 @@ pub(crate) struct Item {
     pub(crate) words: Vec<String>,
     /// From its first word to its end.
     pub(crate) span: Range<usize>,
+    /// What its words lead to, brackets and quotes included.
+    pub(crate) value: Range<usize>,
+    /// Whether it is an attribute: a `=` stands before the value.
+    pub(crate) is_attribute: bool,
+}
+
+impl Item {
+    /// Gives the text between the brackets of a block or an object; `None` for other values.
+    pub(crate) fn body<'a>(&self, text: &'a str) -> Option<&'a str> {
+        text.get(self.value.clone())?.strip_prefix('{')?.strip_suffix('}')
+    }
 }
 
 /// Finds the items; or, where it is no such text, the byte at which that shows.
@@ -61,24 +72,29 @@ impl<'a> Scan<'a> {
 
     fn item(&mut self) -> Result<Item, usize> {
         let (start, mut words) = (self.at, Vec::new());
-        loop {
+        let is_attribute = loop {
             match self.next() {
-                Some('{') if !words.is_empty() => {
-                    self.skip_nested()?;
-                    break;
-                }
-                Some('=') if !words.is_empty() => {
-                    self.step(1);
-                    self.skip_value()?;
-                    break;
-                }
+                Some('{') if !words.is_empty() => break false,
+                Some('=') if !words.is_empty() => break true,
                 Some('"') => words.push(self.quoted()?),
                 Some(c) if is_of_word(c) => words.push(self.word()),
                 _ => return Err(self.at),
             }
             self.skip_blanks(true);
+        };
+        let value = self.value(is_attribute)?;
+        Ok(Item { words, span: start..self.at, value, is_attribute })
+    }
+
+    /// Passes over a value and what stands before it.
+    fn value(&mut self, is_attribute: bool) -> Result<Range<usize>, usize> {
+        if is_attribute {
+            self.step(1);
+            self.skip_blanks(false);
         }
-        Ok(Item { words, span: start..self.at })
+        let start = self.at;
+        if is_attribute { self.skip_value() } else { self.skip_nested() }?;
+        Ok(start..self.at)
     }
 
     fn word(&mut self) -> String {
@@ -118,7 +134,6 @@ impl<'a> Scan<'a> {
     }
 
     fn skip_value(&mut self) -> Result<(), usize> {
-        self.skip_blanks(false);
         match self.next() {
             Some('{' | '[') => self.skip_nested(),
             Some('"') => self.skip_string(),
@@ -181,7 +196,7 @@ impl<'a> Scan<'a> {
 }
 
 /// Gives the length of the comment that a text begins with; 0 if it begins with none.
-fn comment(text: &str) -> usize {
+pub(crate) fn comment(text: &str) -> usize {
     if text.starts_with('#') || text.starts_with("//") {
         return text.find('\n').unwrap_or(text.len());
     }

@@ -9,12 +9,14 @@ mod foreground;
 #[cfg(windows)]
 #[path = "foreground_windows.rs"]
 mod foreground;
+mod installation;
 mod items;
 mod json;
 mod open_run;
 mod show;
 mod stand_in;
 mod state;
+mod value;
 mod variables;
 
 use std::ffi::OsString;
@@ -49,6 +51,7 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     let pem = arguments.env.as_deref().map(state::pem).transpose()?;
     let (open, connection) = OpenRun::begin()?;
     say_who_is_left_out(&open.confirm);
+    say_which_mirrors_are_left_out(&open, program)?;
     let mut variables = variables::for_run(&open, program)?;
     match pem {
         Some(pem) => variables.extend(pem),
@@ -75,6 +78,18 @@ fn say_who_is_left_out(confirm: &[Hostname]) {
     for host in confirm {
         out::remark(&format!("{host} is asked about at each use (confirm): Terraform asks its helper for it"));
     }
+}
+
+/// Says which mirrors are asked without the bridge: `host` blocks do not count for them.
+fn say_which_mirrors_are_left_out(open: &OpenRun, program: &OsString) -> Result<(), Failure> {
+    let Some(installation) = configuration::installation(program)? else { return Ok(()) };
+    for (host, _) in installation.methods.iter().filter_map(|method| method.led(&open.hosts, |host| &host.hostname)) {
+        out::remark(&format!(
+            "a mirror of the CLI configuration is at {}: it is asked without the bridge",
+            host.hostname
+        ));
+    }
+    Ok(())
 }
 
 fn nothing_to_reach() -> Failure {

@@ -28,13 +28,10 @@ impl Answer {
         date(&self.headers)
     }
 
-    /// Reads how long the server wants to be left alone, given in seconds or as a date; never more than a year, with which
-    /// every clock can reckon.
+    /// Reads how long the server wants to be left alone.
     #[must_use]
     pub fn retry_after(&self, now: Timestamp) -> Option<Duration> {
-        let text = self.text(&RETRY_AFTER)?.trim();
-        let seconds = text.parse().ok().map(Duration::from_secs);
-        seconds.or_else(|| parsed(text).map(|at| at.remaining(now))).map(|wait| wait.min(LONGEST_WAIT))
+        retry_after(&self.headers, now)
     }
 
     /// Reads where a redirect leads, if it is said with its scheme and host.
@@ -67,6 +64,15 @@ const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
 #[must_use]
 pub fn date(headers: &HeaderMap) -> Option<Timestamp> {
     parsed(headers.get(DATE)?.to_str().ok()?)
+}
+
+/// Reads how long the server wants to be left alone, given in seconds or as a date (RFC 9110 §10.2.3); never more than a year,
+/// with which every clock can reckon.
+#[must_use]
+pub fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    let seconds = text.parse().ok().map(Duration::from_secs);
+    seconds.or_else(|| parsed(text).map(|at| at.remaining(now))).map(|wait| wait.min(LONGEST_WAIT))
 }
 
 fn parsed(text: &str) -> Option<Timestamp> {

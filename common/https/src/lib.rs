@@ -17,7 +17,7 @@ mod tls;
 mod trust;
 mod upstream;
 
-pub use answer::{Answer, date, host_and_port};
+pub use answer::{Answer, date, host_and_port, retry_after};
 pub use client::Https;
 pub use error::HttpsError;
 pub use oauth::OauthHttp;

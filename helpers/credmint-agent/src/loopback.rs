@@ -38,9 +38,10 @@ pub(crate) fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied)
 }
 
-/// Gives the name by which a request reached us, if it is ours: a page that got here by DNS rebinding has another.
+/// Gives the name by which a request reached us, if it is ours and the only one: a page that got here by DNS rebinding has another.
 pub(crate) fn own_name(headers: &HeaderMap, port: u16) -> Option<&str> {
-    let host = headers.get(header::HOST)?.to_str().ok()?;
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let host = hosts.next().filter(|_| hosts.next().is_none())?.to_str().ok()?;
     ["127.0.0.1", "[::1]", "localhost"].iter().any(|name| host == format!("{name}:{port}")).then_some(host)
 }
 
@@ -93,5 +94,10 @@ mod tests {
         assert!(named("127.0.0.1:8250") && named("[::1]:8250") && named("localhost:8250"));
         assert!(!named("evil.example:8250") && !named("127.0.0.1:1") && !named("127.0.0.1"));
         assert!(own_name(&HeaderMap::new(), 8250).is_none());
+        let ours = || (header::HOST, "localhost:8250".parse().expect("a value"));
+        assert!(
+            own_name(&HeaderMap::from_iter([ours(), ours()]), 8250).is_none(),
+            "two readers could take two of them"
+        );
     }
 }

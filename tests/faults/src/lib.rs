@@ -11,6 +11,7 @@
     reason = "tests fail by panicking, and stand in for a user"
 )]
 
+pub mod bridge;
 pub mod fake;
 pub mod fake_agent;
 pub mod other_user;

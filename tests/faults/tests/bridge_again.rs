@@ -77,6 +77,13 @@ fn an_upstream_that_is_not_ready_is_waited_for_and_no_upload_is_repeated() {
     let start = Instant::now();
     assert_eq!(client.ask("GET").status, 200);
     assert!(start.elapsed() >= Duration::from_secs(2), "it took {:?}", start.elapsed());
+    // So is a date, by the server's own clock, however wrong that is.
+    let dates = [("Date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("Retry-After", "Sun, 06 Nov 1994 08:49:39 GMT")];
+    let busy = Act::json(503, &json!({}));
+    fake.then(first(1, dates.iter().fold(busy, |act, (name, value)| act.with(name, value))));
+    let start = Instant::now();
+    assert_eq!(client.ask("GET").status, 200);
+    assert!(start.elapsed() >= Duration::from_secs(2), "it took {:?}", start.elapsed());
     // One that does not come back answers in its own words, soon.
     fake.then(|_| Act::json(503, &json!({ "errors": ["closed"] })));
     let start = Instant::now();

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use credmint_https::{HttpsError, Upstream};
-use http::{Method, Request, Response, StatusCode, header};
+use credmint_local_machine::clock;
+use credmint_vocabulary::Timestamp;
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::Empty;
 use hyper::body::{Body, Incoming};
 use tokio::time::{sleep, timeout_at};
@@ -26,7 +28,9 @@ pub(super) async fn answer(upstream: &Upstream, request: Request<Incoming>, dead
     loop {
         let request = Request::from_parts(parts.clone(), Empty::<Bytes>::new());
         let outcome = timeout_at(deadline.into(), upstream.request(request)).await.ok()?;
-        let Some(wait) = tries.wait(cause(&outcome), Instant::now(), jitter()) else { return Some(outcome) };
+        let Some(wait) = tries.wait(cause(&outcome, clock::now()), Instant::now(), jitter()) else {
+            return Some(outcome);
+        };
         // What came of this try is over before the next begins.
         drop(outcome);
         sleep(wait).await;
@@ -42,19 +46,20 @@ enum Cause {
     NotReady(Option<Duration>),
 }
 
-fn cause(outcome: &Outcome) -> Option<Cause> {
+fn cause(outcome: &Outcome, now: Timestamp) -> Option<Cause> {
     match outcome {
         Err(HttpsError::Stream { .. }) => Some(Cause::Broken),
         Err(HttpsError::Connect { .. }) => Some(Cause::NotReady(None)),
-        Ok(answer) if NOT_READY.contains(&answer.status()) => Some(Cause::NotReady(retry_after(answer))),
+        Ok(answer) if NOT_READY.contains(&answer.status()) => {
+            Some(Cause::NotReady(wanted_pause(answer.headers(), now)))
+        }
         _ => None,
     }
 }
 
-/// Reads `Retry-After` in seconds; a date counts as none.
-fn retry_after(answer: &Response<Incoming>) -> Option<Duration> {
-    let value = answer.headers().get(header::RETRY_AFTER)?.to_str().ok()?;
-    value.trim().parse().ok().map(Duration::from_secs)
+/// Reads `Retry-After`; a date is one of the server's clock, so it is counted from its `Date`, or else from `now`.
+fn wanted_pause(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    credmint_https::retry_after(headers, credmint_https::date(headers).unwrap_or(now))
 }
 
 /// Counts tries, and the time that is left for more.
@@ -91,6 +96,7 @@ const TIME_TO_ANSWER: Duration = Duration::from_secs(1);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::HeaderValue;
 
     fn tries() -> Tries {
         let since = Instant::now();
@@ -128,5 +134,21 @@ mod tests {
         };
         assert_eq!((wait(7), wait(9), wait(u64::MAX)), (Some(Duration::from_secs(7)), None, None));
         assert_eq!(wait(0), Some(FIRST_PAUSE / 2), "at once is not at once");
+    }
+
+    #[test]
+    fn a_date_counts_from_the_servers_own_clock_if_it_says_what_that_is() {
+        let pause = |fields: &[(&'static str, &'static str)], now| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in fields {
+                headers.insert(*name, HeaderValue::from_static(value));
+            }
+            wanted_pause(&headers, Timestamp::from_unix(now))
+        };
+        let (at, five_before) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:32 GMT");
+        assert_eq!(pause(&[("retry-after", at)], 784_111_774), Some(Duration::from_secs(3)));
+        assert_eq!(pause(&[("retry-after", at)], 784_111_999), Some(Duration::ZERO), "it is over");
+        assert_eq!(pause(&[("retry-after", at), ("date", five_before)], 0), Some(Duration::from_secs(5)));
+        assert_eq!(pause(&[("retry-after", "soon")], 0), None);
     }
 }

@@ -6,6 +6,7 @@ mod again;
 mod audit;
 mod capability;
 mod forward;
+mod head;
 mod incoming;
 mod json_api;
 mod listen;

@@ -13,11 +13,11 @@ use url::Url;
 use super::Bridge;
 use super::capability::{Capability, Use};
 use super::forward::refused;
+use super::head;
 use super::json_api;
 use super::run::{self, RunNumber, Way};
 use super::target::{Asker, Target};
 use crate::agent::Agent;
-use crate::loopback;
 use crate::recipe::Recipe;
 
 /// What a request has the right to.
@@ -46,7 +46,7 @@ pub(super) fn visit(
     request: &Request<Incoming>,
 ) -> Result<Visit, Failure> {
     let bridge = agent.bridge.as_ref().ok_or_else(|| refused("there is no bridge"))?;
-    let own = own_name(request.headers(), way.port)?;
+    let own = head::own_name(request.uri(), request.headers(), way.port)?;
     let target = target.ok_or_else(|| refused("the path of the request names no host"))?;
     agent.lock.check()?;
     let asker = asker(Some(&target), request.headers());
@@ -80,18 +80,13 @@ pub(super) fn asker(target: Option<&Target>, headers: &HeaderMap) -> Asker {
     }
 }
 
-fn own_name(headers: &HeaderMap, port: u16) -> Result<String, Failure> {
-    let own = loopback::own_name(headers, port).map(str::to_owned);
-    own.ok_or_else(|| refused("the request was made for another host"))
-}
-
 fn session(
     bridge: &Bridge,
     headers: &HeaderMap,
     hostname: &Hostname,
     run: Option<RunNumber>,
 ) -> Result<Rc<Recipe>, Failure> {
-    let given = headers.get(header::AUTHORIZATION).ok_or_else(|| without_session(hostname))?;
+    let given = head::authorization(headers)?.ok_or_else(|| without_session(hostname))?;
     let token = run::token_of(given.as_bytes(), run);
     let recipe = token.and_then(|token| bridge.sessions.find(&token, run, Instant::now()));
     recipe.filter(|recipe| recipe.hostname == *hostname).ok_or_else(|| {
@@ -130,5 +125,7 @@ fn of_use(mut url: Url, purpose: Use, asked: &Uri) -> Url {
 
 fn upstream_url(hostname: &Hostname, path_and_query: &str) -> Result<Url, Failure> {
     let url = Url::parse(&format!("https://{hostname}{path_and_query}"));
-    url.map_err(|_| refused("the path of the request is malformed"))
+    let url = url.map_err(|_| refused("the path of the request is malformed"))?;
+    head::stays_below(url.path())?;
+    Ok(url)
 }

@@ -23,7 +23,7 @@ pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
 }
 
 /// Puts the home in place of `~`.
-fn expanded(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn expanded(path: &Path) -> io::Result<PathBuf> {
     match path.strip_prefix("~") {
         Ok(rest) => Ok(environment::home().ok_or(io::ErrorKind::NotFound)?.join(rest)),
         Err(_) => Ok(path.to_owned()),

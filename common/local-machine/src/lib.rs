@@ -15,6 +15,7 @@ mod run_directory;
 mod settings_files;
 mod socket;
 mod supply;
+mod syslog;
 
 pub mod browser;
 pub mod clock;
@@ -50,6 +51,7 @@ pub use socket::peer_uid;
 pub use socket::pipe_options;
 pub use socket::{ConnectError, Connection, ListenError, Listening, connect, listen, own_uid, withdraw};
 pub use supply::supply;
+pub use syslog::syslog_line;
 
 #[cfg(test)]
 mod testing;

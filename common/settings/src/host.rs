@@ -58,8 +58,17 @@ pub enum Deliver {
 pub struct Bridge {
     /// `port`: loopback port of the `host` blocks; without it one that follows from the user's number.
     pub port: Option<u16>,
-    /// `audit`: file that gets one line a request; without it none is written.
-    pub audit: Option<PathBuf>,
+    /// `audit`: what gets one line a request; without it none is written.
+    pub audit: Option<Audit>,
+}
+
+/// Where the bridge's audit goes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Audit {
+    /// A file.
+    File(PathBuf),
+    /// The system's log: `syslog`, or by a socket of one's own, `syslog:/path`.
+    Syslog(Option<PathBuf>),
 }
 
 impl Bridge {

@@ -21,7 +21,7 @@ pub use arguments::from_args;
 pub use enrolment::{Est, EstAuth, Offline, StepCa, Wanted};
 pub use environment::{ENVIRONMENT, EnvironmentName};
 pub use error::SettingsError;
-pub use host::{AgentSettings, Bridge, Deliver, Host, Store};
+pub use host::{AgentSettings, Audit, Bridge, Deliver, Host, Store};
 pub use identity::{
     ClientAuthentication, ClientCredentials, CommandSource, Identity, OidcIdentity, OidcTokenKind, RedirectHost,
     Remember, VaultOidcIdentity,

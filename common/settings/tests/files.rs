@@ -219,3 +219,18 @@ fn pair(sentence: &str, hint: &str) -> (String, String) {
 fn hostname(text: &str) -> Hostname {
     Hostname::from_comparison_form(text).expect("a hostname")
 }
+
+#[cfg(unix)]
+#[test]
+fn the_audit_goes_to_a_file_or_to_the_systems_log_and_a_file_is_never_taken_for_that() {
+    let audit = |value: &str| files(&[("config.toml", &format!("[bridge]\naudit = \"{value}\"\n"))]);
+    let goes = |value: &str| audit(value).expect("settings").bridge.audit;
+    assert_eq!(goes("syslog"), Some(Audit::Syslog(None)));
+    assert_eq!(goes("syslog:/run/x/log"), Some(Audit::Syslog(Some("/run/x/log".into()))));
+    assert_eq!(goes("~/syslog"), Some(Audit::File("~/syslog".into())));
+    for wrong in ["syslog:", "syslog:log", "syslogd", "syslog/audit", "audit.jsonl", "./syslog"] {
+        assert!(audit(wrong).is_err(), "{wrong}");
+    }
+    let told = audit("syslog:log").expect_err("no socket").to_string();
+    assert!(told.contains("config.toml:2") && told.contains("neither a path nor the system's log"), "{told}");
+}

@@ -51,6 +51,7 @@ pub mod run;
 pub mod screen;
 pub mod secret_service;
 pub mod state;
+pub mod syslog;
 pub mod terraform;
 
 pub use browser::Browser;
@@ -66,4 +67,5 @@ pub use registry::{Gate, Links, Registry};
 pub use run::{Output, Run};
 pub use secret_service::SecretService;
 pub use state::States;
+pub use syslog::Syslog;
 pub use terraform::Terraform;

@@ -8,7 +8,7 @@ use credmint_vocabulary::{Hostname, HostnameError};
 use url::Url;
 
 use crate::error::SettingsError;
-use crate::host::{AgentSettings, Bridge, Deliver, Host, Store};
+use crate::host::{AgentSettings, Audit, Bridge, Deliver, Host, Store};
 use crate::issuer::Issuer;
 use crate::reader::client::{PEER, peer};
 use crate::reader::fields::Fields;
@@ -66,7 +66,28 @@ pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsErro
 
 pub(crate) fn bridge(table: &Table) -> Result<Bridge, SettingsError> {
     let fields = Fields::open(table, BRIDGE)?;
-    Ok(Bridge { port: fields.optional("port", Item::port)?, audit: fields.optional("audit", Item::path)? })
+    Ok(Bridge { port: fields.optional("port", Item::port)?, audit: fields.optional("audit", audit)? })
+}
+
+/// Reads where the audit goes: a path has a root or `~` before it, so that the word is none.
+fn audit(item: &Item<'_>) -> Result<Audit, SettingsError> {
+    let text = item.text()?;
+    let Some(socket) = text.strip_prefix("syslog") else { return item.path().map(Audit::File) };
+    let socket = match socket.strip_prefix(':') {
+        Some(path) if Item::is_rooted(path) => Some(path.into()),
+        None if socket.is_empty() => None,
+        _ => {
+            return Err(item
+                .is_wrong("is neither a path nor the system's log")
+                .with_hint("\"syslog\", \"syslog:/path/of/its/socket\", or a path that begins with `/` or `~/`"));
+        }
+    };
+    if cfg!(windows) {
+        return Err(item
+            .is_wrong("is \"syslog\", which Windows does not have; its event log is not written to")
+            .with_hint("name a file"));
+    }
+    Ok(Audit::Syslog(socket))
 }
 
 pub(crate) fn agent(table: &Table) -> Result<AgentSettings, SettingsError> {

@@ -3,7 +3,7 @@
 //! Repeats words of the settings, never addresses, templates or what could be a secret.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use credmint_client_identity::KeyAlgorithm;
@@ -142,11 +142,17 @@ impl<'t> Item<'t> {
         })
     }
 
+    /// Tells whether a path means the same wherever it is read.
+    pub(crate) fn is_rooted(path: &str) -> bool {
+        let path = Path::new(path);
+        path.has_root() || path.is_absolute() || path.starts_with("~")
+    }
+
     /// Reads an absolute path, or one below the caller's home (`~/`).
     pub(crate) fn path(&self) -> Result<PathBuf, SettingsError> {
-        let path = PathBuf::from(self.text()?);
-        if path.has_root() || path.is_absolute() || path.starts_with("~") {
-            return Ok(path);
+        let text = self.text()?;
+        if Self::is_rooted(&text) {
+            return Ok(text.into());
         }
         Err(self.is_wrong("is not an absolute path").with_hint("begin it with `/`, or with `~/` for the caller's home"))
     }

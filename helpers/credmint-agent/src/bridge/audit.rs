@@ -1,25 +1,16 @@
 //! The bridge's audit: one line a request, once its answer has ended.
-//! Who asked for what and what came of it goes into the file of the settings; that it cannot be written is told in the status.
-//! Never holds a token, a query, or the secret part of an address. `protocol-spec/bridge-protocol.md`, Audit.
+//! Who asked for what and what came of it goes into the file or the log of the settings; that it cannot is told in the status.
+//! Never waits, and never holds a token, a query, or the secret part of an address. `protocol-spec/bridge-protocol.md`, Audit.
 
+use std::io;
 use std::path::PathBuf;
-use std::pin::Pin;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::Duration;
 
-use bytes::Bytes;
-use credmint_local_machine::{append_line, clock};
-use credmint_vocabulary::printable;
-use http::{Method, Response};
-use http_body_util::BodyExt;
-use hyper::body::{Frame, SizeHint};
+use credmint_local_machine::{append_line, clock, syslog_line};
+use credmint_settings::Audit as Place;
+use credmint_vocabulary::{Timestamp, printable};
 use serde_json::json;
-
-use super::reply::Body;
-use crate::agent::Agent;
-use crate::recipe::{EntryKey, Recipe};
 
 /// Keeps what went wrong with writing, to be shown.
 #[derive(Clone, Default)]
@@ -28,95 +19,68 @@ pub(super) struct Audit(Arc<Mutex<Option<Trouble>>>);
 /// Lines that are lost.
 struct Trouble {
     lost: u64,
+    last: Timestamp,
     why: String,
 }
 
-/// What is known of a request before its answer ends.
+/// Who asked for what.
 pub(super) struct Line {
-    file: PathBuf,
-    host: String,
-    key: EntryKey,
+    /// The host of the route.
+    pub(super) host: String,
     /// Empty if the issuer asks for nobody, or nobody was chosen.
-    identity: String,
-    method: String,
-    path: String,
-    start: Instant,
+    pub(super) identity: String,
+    /// As it came.
+    pub(super) method: String,
+    /// What of the path may be shown.
+    pub(super) path: String,
 }
 
-impl Line {
-    /// Begins the line of a request; `None` where the settings want none.
-    pub(super) fn of(recipe: &Rc<Recipe>, method: &Method, path: &str) -> Option<Self> {
-        let file = recipe.settings.bridge.audit.clone()?;
-        let (host, method, path) = (recipe.hostname.to_string(), method.to_string(), path.to_owned());
-        let (key, identity) = (recipe.key, String::new());
-        Some(Self { file, host, key, identity, method, path, start: Instant::now() })
-    }
-}
-
-/// Has the line written when the answer ends, however it ends.
-pub(super) fn follow(agent: &Agent, answer: Response<Body>, line: Option<Line>) -> Response<Body> {
-    let (Some(bridge), Some(mut line)) = (&agent.bridge, line) else { return answer };
-    let identity = agent.entries.get(line.key).and_then(|entry| entry.identity.as_ref().map(|(name, _)| name.clone()));
-    line.identity = identity.unwrap_or_default();
-    let (audit, status) = (bridge.audit.clone(), answer.status().as_u16());
-    answer.map(|body| Followed { body, audit, line, status, sent: 0 }.boxed_unsync())
+/// What came of it.
+#[derive(Clone, Copy)]
+pub(super) struct Outcome {
+    /// `None` where the client went away before an answer began.
+    pub(super) status: Option<u16>,
+    /// Those of the body that went to the client.
+    pub(super) bytes: u64,
+    /// From the request's head to the answer's end.
+    pub(super) took: Duration,
 }
 
 impl Audit {
     /// Says in words that lines are lost, if so.
     pub(super) fn trouble(&self) -> Option<String> {
         let trouble = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        trouble.as_ref().map(|trouble| format!("{} lines lost: {}", trouble.lost, trouble.why))
+        trouble.as_ref().map(|own| format!("{} lines lost, the last at {}: {}", own.lost, own.last, own.why))
     }
 
-    fn write(&self, line: &Line, status: u16, sent: u64) {
-        let took = u64::try_from(line.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    /// Writes a line; one that cannot be written is counted.
+    pub(super) fn write(&self, place: &Place, line: &Line, outcome: &Outcome) {
+        let took = u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX);
         let text = json!({
             "time": clock::now().to_string(), "host": line.host, "identity": line.identity, "method": line.method,
-            "path": printable(&line.path, 2048), "status": status, "bytes": sent, "ms": took,
+            "path": printable(&line.path, 2048), "status": outcome.status, "bytes": outcome.bytes, "ms": took,
         });
-        if let Err(error) = append_line(&line.file, &text.to_string()) {
-            let why = format!("{}: {error}", line.file.display());
+        if let Err(error) = written(place, &text.to_string()) {
+            let why = format!("{}: {error}", name(place));
             let mut trouble = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let lost = trouble.as_ref().map_or(0, |trouble| trouble.lost) + 1;
-            *trouble = Some(Trouble { lost, why });
+            *trouble = Some(Trouble { lost, last: clock::now(), why });
         }
     }
 }
 
-/// Counts the bytes of a body on its way.
-struct Followed {
-    body: Body,
-    audit: Audit,
-    line: Line,
-    status: u16,
-    sent: u64,
+fn written(place: &Place, line: &str) -> io::Result<()> {
+    match place {
+        Place::File(path) => append_line(path, line),
+        Place::Syslog(socket) => syslog_line(socket.as_deref(), line),
+    }
 }
 
-impl hyper::body::Body for Followed {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(cx);
-        if let Poll::Ready(Some(Ok(frame))) = &polled {
-            let length = frame.data_ref().map_or(0, Bytes::len);
-            self.sent += u64::try_from(length).unwrap_or(0);
+fn name(place: &Place) -> String {
+    match place {
+        Place::File(path) => path.display().to_string(),
+        Place::Syslog(socket) => {
+            socket.as_ref().map_or("syslog".into(), |path: &PathBuf| format!("syslog at {}", path.display()))
         }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl Drop for Followed {
-    fn drop(&mut self) {
-        self.audit.write(&self.line, self.status, self.sent);
     }
 }

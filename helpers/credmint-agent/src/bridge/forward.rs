@@ -16,12 +16,12 @@ use hyper::body::Incoming;
 use url::Url;
 
 use super::again;
-use super::audit::{self, Line};
 use super::incoming::incoming;
 use super::reply::{self, Body};
 use super::run::Way;
 use super::target::{Asker, Target};
 use super::visit::{Visit, asker, visit};
+use super::watched::Watched;
 use crate::agent::Agent;
 use crate::entries::{Entry, Held};
 use crate::get::entry_for_now;
@@ -40,10 +40,10 @@ pub(super) async fn answer(
     let target = Target::of(request.uri());
     let asker = asker(target.as_ref(), request.headers());
     let hostname = target.as_ref().map(|target| target.hostname().clone());
-    let (line, answered) = match visit(&agent, &way, target, &request) {
+    let (watched, answered) = match visit(&agent, &way, target, &request) {
         Ok(visit) => {
-            let line = Line::of(&visit.recipe, request.method(), &visit.shown);
-            (line, forward(&agent, visit, request).await)
+            let watched = Watched::begin(&agent, &visit, request.method());
+            (Some(watched), forward(&agent, visit, request).await)
         }
         Err(failure) => (None, Err(failure)),
     };
@@ -55,7 +55,10 @@ pub(super) async fn answer(
         }
         reply::failed(asker, &failure)
     });
-    Ok(audit::follow(&agent, answer, line))
+    Ok(match watched {
+        Some(watched) => watched.answered(answer),
+        None => answer,
+    })
 }
 
 fn knows(agent: &Agent, hostname: &Hostname) -> bool {

@@ -17,6 +17,7 @@ mod run;
 mod session;
 mod target;
 mod visit;
+mod watched;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -1,0 +1,107 @@
+//! A request that somebody has the right to, from its beginning to its end, however it ends.
+//! Who asks for what comes in, then the answer on its way; at the end there is a line for the audit.
+//! Changes nothing of what passes. `protocol-spec/bridge-protocol.md`, Audit.
+
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::Bytes;
+use credmint_settings::Audit as Place;
+use http::{Method, Response};
+use http_body_util::BodyExt;
+use hyper::body::{Frame, SizeHint};
+
+use super::audit::{Audit, Line, Outcome};
+use super::reply::Body;
+use super::visit::Visit;
+use crate::agent::Agent;
+use crate::recipe::EntryKey;
+
+/// A request whose answer has not begun. Dropped without one, it has ended all the same.
+pub(super) struct Watched {
+    agent: Rc<Agent>,
+    key: EntryKey,
+    seen: Option<Seen>,
+}
+
+impl Watched {
+    /// Begins to watch.
+    pub(super) fn begin(agent: &Rc<Agent>, visit: &Visit, method: &Method) -> Self {
+        let (host, path) = (visit.recipe.hostname.to_string(), visit.shown.clone());
+        let line = Line { host, identity: String::new(), method: method.to_string(), path };
+        let audit = agent.bridge.as_ref().map(|bridge| bridge.audit.clone());
+        let audit = audit.zip(visit.recipe.settings.bridge.audit.clone());
+        let seen = Seen { audit, line, start: Instant::now(), status: None, sent: 0 };
+        Self { agent: Rc::clone(agent), key: visit.recipe.key, seen: Some(seen) }
+    }
+
+    /// Goes on watching the answer, to its end.
+    pub(super) fn answered(mut self, answer: Response<Body>) -> Response<Body> {
+        let Some(mut seen) = self.take() else { return answer };
+        seen.status = Some(answer.status().as_u16());
+        answer.map(|body| Followed { body, seen }.boxed_unsync())
+    }
+
+    /// Takes what was seen; whose credential it was is known now.
+    fn take(&mut self) -> Option<Seen> {
+        let mut seen = self.seen.take()?;
+        let entry = self.agent.entries.get(self.key);
+        let named = entry.and_then(|entry| entry.identity.as_ref().map(|(name, _)| name.clone()));
+        seen.line.identity = named.unwrap_or_default();
+        Some(seen)
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
+/// What was seen of a request; when it is dropped, the request has ended.
+struct Seen {
+    audit: Option<(Audit, Place)>,
+    line: Line,
+    start: Instant,
+    status: Option<u16>,
+    sent: u64,
+}
+
+impl Drop for Seen {
+    fn drop(&mut self) {
+        let outcome = Outcome { status: self.status, bytes: self.sent, took: self.start.elapsed() };
+        if let Some((audit, place)) = &self.audit {
+            audit.write(place, &self.line, &outcome);
+        }
+    }
+}
+
+/// Counts the bytes of a body on its way.
+struct Followed {
+    body: Body,
+    seen: Seen,
+}
+
+impl hyper::body::Body for Followed {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            let length = frame.data_ref().map_or(0, Bytes::len);
+            self.seen.sent += u64::try_from(length).unwrap_or(0);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -25,7 +25,7 @@ pub use lock::{LockStatus, Passphrase};
 pub use message::{
     Answer, Ask, BUILD, Credential, EntryStatus, FailureOnWire, Got, Need, Reply, Request, Status, Supply, VERSION,
 };
-pub use run::{RunEnd, RunHost, RunOpen, RunOver, RunWanted};
+pub use run::{RunEnd, RunHost, RunMirror, RunOpen, RunOver, RunWanted};
 pub use services::ServicesOffered;
 pub use sign_in::{Approve, Login, Logout, Pasted, SessionStatus, Visit};
 pub use wire_secret::WireSecret;

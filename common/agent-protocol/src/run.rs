@@ -19,6 +19,20 @@ pub struct RunWanted {
     /// The caller's build; empty: it does not say.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub build: String,
+    /// Provider mirrors that are to stand for registries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mirrors: Vec<RunMirror>,
+}
+
+/// A provider mirror that stands for registries in a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunMirror {
+    /// Hostname in comparison form.
+    pub hostname: String,
+    /// Path below which its documents are.
+    pub path: String,
+    /// The registries, as hostnames in comparison form.
+    pub registries: Vec<String>,
 }
 
 /// What a run has.
@@ -33,6 +47,9 @@ pub struct RunOpen {
     /// Hostnames that are no part of the run, because a person allows each use of them (`confirm`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confirm: Vec<String>,
+    /// Registries that a mirror stands for and that are no hosts of the run themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub registries: Vec<RunHost>,
 }
 
 /// One host of a run.

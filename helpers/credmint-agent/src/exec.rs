@@ -4,14 +4,15 @@
 
 use std::rc::Rc;
 
-use credmint_agent_protocol::{Got, Reply, RunEnd, RunHost, RunOpen, RunOver, RunWanted};
+use credmint_agent_protocol::{Got, Reply, RunEnd, RunHost, RunMirror, RunOpen, RunOver, RunWanted};
 use credmint_local_machine::RunDirectory;
 use credmint_settings::{Deliver, Host, Settings};
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
+use url::Url;
 
 use crate::agent::Agent;
 use crate::answers;
-use crate::bridge::OpenRun;
+use crate::bridge::{Mirror, OpenRun};
 use crate::connection::{Stream, receive, send};
 use crate::recipe::Recipe;
 use crate::server::{Ended, all_reads_of, caller_of};
@@ -27,7 +28,8 @@ pub(crate) async fn run(agent: &Rc<Agent>, stream: &mut dyn Stream, wanted: &Run
     }
     agent.stay(settings.agent.idle_exit);
     let recipes = recipes(agent, stream, &settings).await?;
-    let open = OpenRun::listen(agent).await?;
+    let mirrors = wanted.mirrors.iter().filter_map(|wanted| mirror(&recipes, wanted)).collect();
+    let open = OpenRun::listen(agent, mirrors).await?;
     note(agent, wanted);
     let directory = RunDirectory::make().map_err(|error| unusable(&error))?;
     let ended = hold(stream, opened(&open, &directory, &recipes, &settings)).await;
@@ -62,19 +64,30 @@ async fn recipes(
     Ok(bridged(settings, false).filter_map(recipe).map(Rc::new).collect())
 }
 
+/// Finds the host of the run that has a mirror; what leads elsewhere is none of ours.
+fn mirror(recipes: &[Rc<Recipe>], wanted: &RunMirror) -> Option<Mirror> {
+    let recipe = recipes.iter().find(|recipe| recipe.hostname.as_str() == wanted.hostname)?;
+    let root = Url::parse(&format!("https://{}", recipe.hostname)).ok()?;
+    let base = root.join(&wanted.path).ok().filter(|base| base.origin() == root.origin())?;
+    let registries = wanted.registries.iter().filter_map(|name| Hostname::from_comparison_form(name).ok()).collect();
+    Some(Mirror { recipe: Rc::clone(recipe), base, registries })
+}
+
 fn opened(
     open: &OpenRun,
     directory: &RunDirectory,
     recipes: &[Rc<Recipe>],
     settings: &Settings,
 ) -> Result<RunOpen, Failure> {
-    let host = |recipe: &Rc<Recipe>| {
-        let token = open.open_session(recipe)?.into();
-        Ok(RunHost { hostname: recipe.hostname.to_string(), token })
+    let host = |hostname: &Hostname, recipe: &Rc<Recipe>| {
+        let token = open.open_session(hostname, recipe)?.into();
+        Ok(RunHost { hostname: hostname.to_string(), token })
     };
-    let hosts = recipes.iter().map(host).collect::<Result<_, Failure>>()?;
+    let hosts = recipes.iter().map(|recipe| host(&recipe.hostname, recipe)).collect::<Result<_, Failure>>()?;
+    let registries = open.registries().filter(|(name, _)| !recipes.iter().any(|recipe| recipe.hostname == **name));
+    let registries = registries.map(|(name, recipe)| host(name, recipe)).collect::<Result<_, Failure>>()?;
     let confirm = bridged(settings, true).map(ToString::to_string).collect();
-    Ok(RunOpen { port: open.port(), directory: directory.path().display().to_string(), hosts, confirm })
+    Ok(RunOpen { port: open.port(), directory: directory.path().display().to_string(), hosts, confirm, registries })
 }
 
 /// `terraform login` may come by the run's port, too.

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use credmint_https::{HttpsError, Upstream};
 use credmint_local_machine::clock;
 use credmint_vocabulary::Timestamp;
+use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::Empty;
 use hyper::body::{Body, Incoming};
@@ -23,7 +24,11 @@ pub(super) async fn answer(upstream: &Upstream, request: Request<Incoming>, dead
     if !is_read || !request.body().is_end_stream() {
         return timeout_at(deadline.into(), upstream.request(request)).await.ok();
     }
-    let (parts, _) = request.into_parts();
+    read(upstream, &request.into_parts().0, deadline).await
+}
+
+/// The same for a request that has no body.
+pub(super) async fn read(upstream: &Upstream, parts: &Parts, deadline: Instant) -> Option<Outcome> {
     let mut tries = Tries { since: Instant::now(), deadline, so_far: 0, broke: false };
     loop {
         let request = Request::from_parts(parts.clone(), Empty::<Bytes>::new());

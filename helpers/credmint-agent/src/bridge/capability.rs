@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use credmint_vocabulary::{Failure, Secret};
 use http::Method;
 use url::Url;
@@ -26,6 +27,8 @@ pub(super) struct Capability {
     pub(super) run: Option<RunNumber>,
     /// For what.
     pub(super) purpose: Use,
+    /// What is there, if we made it ourselves and the upstream has nothing like it.
+    pub(super) made: Option<Bytes>,
 }
 
 /// What a capability is good for.
@@ -124,7 +127,7 @@ mod tests {
     fn a_capability_ends_after_a_quarter_of_an_hour() {
         let (all, now) = (Capabilities::default(), Instant::now());
         let url = Url::parse("https://registry.corp.example/a.zip").expect("valid");
-        let to = |purpose| Capability { recipe: recipe(), url: url.clone(), purpose, run: None };
+        let to = |purpose| Capability { recipe: recipe(), url: url.clone(), purpose, run: None, made: None };
         let segment = all.give(to(Use::Download), now).expect("given");
         assert!(all.find(segment.expose().as_bytes(), now + LIFE - Duration::from_secs(1)).is_some());
         assert!(all.find(segment.expose().as_bytes(), now + LIFE).is_none());
@@ -137,7 +140,7 @@ mod tests {
     fn a_log_can_be_read_as_long_as_somebody_reads_it_and_has_one_address() {
         let (all, now) = (Capabilities::default(), Instant::now());
         let url = Url::parse("https://registry.corp.example/log").expect("valid");
-        let to = |purpose| Capability { recipe: recipe(), url: url.clone(), purpose, run: None };
+        let to = |purpose| Capability { recipe: recipe(), url: url.clone(), purpose, run: None, made: None };
         let segment = all.give(to(Use::Log), now).expect("given");
         let find = |at| all.find(segment.expose().as_bytes(), at).is_some();
         assert!((1..6).all(|minutes| find(now + Duration::from_secs(minutes * 14 * 60))));

@@ -16,11 +16,12 @@ use hyper::body::Incoming;
 use url::Url;
 
 use super::again;
-use super::incoming::incoming;
+use super::incoming::{incoming, rewriter};
+use super::mirror::{self, Reading};
 use super::reply::{self, Body};
 use super::run::Way;
 use super::target::{Asker, Target};
-use super::visit::{Visit, asker, visit};
+use super::visit::{AnsweredBy, Visit, asker, visit};
 use super::watched::Watched;
 use crate::agent::Agent;
 use crate::entries::{Entry, Held};
@@ -66,13 +67,21 @@ fn knows(agent: &Agent, hostname: &Hostname) -> bool {
 }
 
 async fn forward(agent: &Rc<Agent>, visit: Visit, request: Request<Incoming>) -> Result<Response<Body>, Failure> {
+    if let AnsweredBy::Us(made) = &visit.answered_by {
+        return Ok(Response::new(reply::body(made.clone())));
+    }
     let start = Instant::now();
     let deadline = Deadline::after(start, CREDENTIAL_TIMEOUT);
     let entry = entry_for_now(agent, &visit.recipe, deadline).await?;
     agent.stay(visit.recipe.settings.agent.idle_exit);
     let upstream = upstream_of(agent, &entry)?;
-    let patience = patience(visit.asker, request.method());
     let (parts, body) = request.into_parts();
+    if let AnsweredBy::Mirror(run, asked) = &visit.answered_by {
+        let reading = Reading::of(&entry, &upstream, &parts.headers, start)?;
+        let rewriter = rewriter(agent, &visit)?;
+        return mirror::answer(&run.mirrors, &reading, asked, rewriter).await;
+    }
+    let patience = patience(visit.asker, &parts.method);
     let request = Request::from_parts(outgoing(parts, &visit, &entry)?, body);
     let hostname = &visit.recipe.hostname;
     let answered = again::answer(&upstream, request, start + patience).await;
@@ -155,7 +164,8 @@ pub(super) fn refused(what: &str) -> Failure {
     Failure::new(FailureKind::Refused, what)
 }
 
-fn slow(hostname: &Hostname, patience: Duration) -> Failure {
+/// Says that no answer began in time.
+pub(super) fn slow(hostname: &Hostname, patience: Duration) -> Failure {
     let what = format!("{hostname} did not begin to answer within {} s", patience.as_secs());
     Failure::new(FailureKind::Unreachable, what).hint("run the command again")
 }

@@ -25,14 +25,7 @@ pub(super) async fn incoming(
     entry: &Entry,
     response: Response<Incoming>,
 ) -> Result<Response<Body>, Failure> {
-    let bridge = agent.bridge.as_ref().ok_or_else(|| refused("there is no bridge"))?;
-    let rewriter = Rewriter {
-        capabilities: &bridge.capabilities,
-        recipe: &visit.recipe,
-        base: visit.url.clone(),
-        own: visit.own.clone(),
-        run: visit.run,
-    };
+    let rewriter = rewriter(agent, visit)?;
     let (mut parts, body) = response.into_parts();
     drop_hop_by_hop(&mut parts.headers);
     redirect(&mut parts, visit, &rewriter)?;
@@ -52,6 +45,13 @@ pub(super) async fn incoming(
     let json = rewrite(&rewriter, &json)?.map_or(json, Bytes::from);
     parts.headers.insert(header::CONTENT_LENGTH, json.len().into());
     Ok(Response::from_parts(parts, reply::body(json)))
+}
+
+/// Prepares what makes addresses for the answer to a visit.
+pub(super) fn rewriter<'a>(agent: &'a Agent, visit: &'a Visit) -> Result<Rewriter<'a>, Failure> {
+    let bridge = agent.bridge.as_ref().ok_or_else(|| refused("there is no bridge"))?;
+    let (base, own) = (visit.url.clone(), visit.own.clone());
+    Ok(Rewriter { capabilities: &bridge.capabilities, recipe: &visit.recipe, base, own, run: visit.run })
 }
 
 type Rewrite = fn(&Rewriter<'_>, &[u8]) -> Result<Option<Vec<u8>>, Failure>;
@@ -95,13 +95,14 @@ fn redirect(parts: &mut http::response::Parts, visit: &Visit, rewriter: &Rewrite
 }
 
 /// Reads a header field that leads somewhere; clients follow what is not ASCII as well, so it is not passed over.
-fn reference<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Failure> {
+pub(super) fn reference<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Failure> {
     let Some(value) = headers.get(name) else { return Ok(None) };
     let text = std::str::from_utf8(value.as_bytes());
     text.map(Some).map_err(|_| refused("the upstream's answer leads to an address that is no text"))
 }
 
-async fn collect(body: Incoming, hostname: &Hostname) -> Result<Bytes, Failure> {
+/// Reads a whole answer, up to a limit.
+pub(super) async fn collect(body: Incoming, hostname: &Hostname) -> Result<Bytes, Failure> {
     let collected = Limited::new(body, MOST_JSON).collect().await;
     collected.map(http_body_util::Collected::to_bytes).map_err(|_| {
         let what = format!("{hostname} broke off its answer, or it is larger than 8 MiB");

@@ -10,6 +10,7 @@ mod head;
 mod incoming;
 mod json_api;
 mod listen;
+mod mirror;
 pub(crate) mod refusal;
 mod reply;
 mod rewrite;
@@ -39,6 +40,7 @@ use capability::Capabilities;
 pub(crate) use forward::{authorize, connections_of, unreachable};
 pub(crate) use listen::Ends;
 use listen::Listening;
+pub(crate) use mirror::Mirror;
 pub(crate) use rewrite::ours;
 pub(crate) use run::OpenRun;
 use session::Sessions;
@@ -72,7 +74,7 @@ impl Bridge {
 
     /// Lets one more run in.
     pub(crate) fn open_session(&self, recipe: &Rc<Recipe>) -> Result<Secret<String>, Failure> {
-        self.sessions.open(recipe, None, Instant::now())
+        self.sessions.open(&recipe.hostname, recipe, None, Instant::now())
     }
 
     /// Lists the addresses it listens on.

@@ -6,6 +6,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use credmint_vocabulary::Failure;
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -80,16 +81,30 @@ impl Rewriter<'_> {
         })
     }
 
-    fn capability(&self, mut url: Url, inner: &str) -> Result<String, Failure> {
+    /// Gives the address by which a client gets what stands at a URL of the host.
+    pub(super) fn capability(&self, mut url: Url, inner: &str) -> Result<String, Failure> {
         let own_query = take_getter_parameters(&mut url);
         let name = url.path_segments().and_then(Iterator::last).unwrap_or_default().to_owned();
         Ok(format!("{}/{name}{inner}{own_query}", self.give(url, Use::Download)?))
     }
 
+    /// Gives an address for what we made ourselves.
+    pub(super) fn made(&self, made: Bytes, name: &str) -> Result<String, Failure> {
+        let to = Capability { made: Some(made), ..self.to(self.base.clone(), Use::Download) };
+        Ok(format!("{}/{name}", self.address(to)?))
+    }
+
     fn give(&self, mut url: Url, purpose: Use) -> Result<String, Failure> {
         // The user information would become Basic authentication at the client; the credential is ours to add.
         let _ = (url.set_username(""), url.set_password(None));
-        let to = Capability { recipe: Rc::clone(self.recipe), url, purpose, run: self.run };
+        self.address(self.to(url, purpose))
+    }
+
+    fn to(&self, url: Url, purpose: Use) -> Capability {
+        Capability { recipe: Rc::clone(self.recipe), url, purpose, run: self.run, made: None }
+    }
+
+    fn address(&self, to: Capability) -> Result<String, Failure> {
         let segment = self.capabilities.give(to, Instant::now())?;
         Ok(format!("http://{}/{}/{CAPABILITY}{}", self.own, self.recipe.hostname, segment.expose()))
     }

@@ -8,11 +8,12 @@ use std::time::Instant;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use credmint_vocabulary::{Failure, FailureKind, Secret};
+use credmint_vocabulary::{Failure, FailureKind, Hostname, Secret};
 use tokio::sync::Notify;
 use zeroize::Zeroizing;
 
 use super::listen::{self, Listening};
+use super::mirror::{Mirror, Mirrors};
 use crate::agent::Agent;
 use crate::recipe::Recipe;
 
@@ -24,6 +25,8 @@ pub(super) struct Run {
     number: RunNumber,
     /// What was refused, each once: told to the person when the run is over.
     failures: RefCell<Vec<Failure>>,
+    /// The mirrors that stand for registries in it.
+    pub(super) mirrors: Mirrors,
     /// Ends its connections.
     pub(super) over: Notify,
 }
@@ -75,11 +78,12 @@ pub(crate) struct OpenRun {
 
 impl OpenRun {
     /// Listens on a port that nobody has, on both loopback families.
-    pub(crate) async fn listen(agent: &Rc<Agent>) -> Result<Self, Failure> {
+    pub(crate) async fn listen(agent: &Rc<Agent>, mirrors: Vec<Mirror>) -> Result<Self, Failure> {
         let bridge = agent.bridge.as_ref().ok_or_else(none)?;
         let number = bridge.runs.get() + 1;
         bridge.runs.set(number);
-        let run = Rc::new(Run { number, failures: RefCell::default(), over: Notify::new() });
+        let run =
+            Rc::new(Run { number, failures: RefCell::default(), mirrors: Mirrors::of(mirrors), over: Notify::new() });
         let mut listening = listen::listen(agent, 0, Some(&run)).await;
         for _ in 0..TRIES {
             // Free on one family and taken on the other.
@@ -96,10 +100,15 @@ impl OpenRun {
         self.listening.first().map_or(0, |listening| listening.address.port())
     }
 
-    /// Lets the run in for a host.
-    pub(crate) fn open_session(&self, recipe: &Rc<Recipe>) -> Result<Secret<String>, Failure> {
+    /// Lets the run in for a host: its own route's, or a registry that a mirror with that route stands for.
+    pub(crate) fn open_session(&self, hostname: &Hostname, recipe: &Rc<Recipe>) -> Result<Secret<String>, Failure> {
         let bridge = self.agent.bridge.as_ref().ok_or_else(none)?;
-        bridge.sessions.open(recipe, Some(self.run.number), Instant::now())
+        bridge.sessions.open(hostname, recipe, Some(self.run.number), Instant::now())
+    }
+
+    /// Lists the registries that mirrors stand for, each with the route of its mirror.
+    pub(crate) fn registries(&self) -> impl Iterator<Item = (&Hostname, &Rc<Recipe>)> {
+        self.run.mirrors.registries()
     }
 
     /// Lists what was refused.

@@ -17,6 +17,8 @@ use crate::recipe::{EntryKey, Recipe};
 /// Lets one run in.
 struct Session {
     token: Sealable<Secret<String>>,
+    /// The host that Terraform sends it to; of a registry that a mirror stands for, the recipe is the mirror's.
+    hostname: Hostname,
     recipe: Rc<Recipe>,
     /// The run of `credmint exec` that it is for: valid at that run's port alone.
     run: Option<RunNumber>,
@@ -43,12 +45,14 @@ impl Sessions {
     /// Opens a session for one run; of many the oldest goes, but first those that can be had again.
     pub(super) fn open(
         &self,
+        hostname: &Hostname,
         recipe: &Rc<Recipe>,
         run: Option<RunNumber>,
         now: Instant,
     ) -> Result<Secret<String>, Failure> {
         let token = random_token()?;
-        let session = Session { token: token.copied().into(), recipe: Rc::clone(recipe), run, used: now.into() };
+        let (hostname, recipe) = (hostname.clone(), Rc::clone(recipe));
+        let session = Session { token: token.copied().into(), hostname, recipe, run, used: now.into() };
         let mut open = self.open.borrow_mut();
         if open.len() >= MOST_SESSIONS {
             let oldest = open.iter().position(|session| session.run.is_none());
@@ -58,11 +62,18 @@ impl Sessions {
         Ok(token)
     }
 
-    /// Finds what a token leads to at the port of a run, or at the usual one. Every session is compared, each in constant time.
-    pub(super) fn find(&self, token: &[u8], run: Option<RunNumber>, now: Instant) -> Option<Rc<Recipe>> {
+    /// Finds what a token for a host leads to at the port of a run, or at the usual one. Every session is compared, each in
+    /// constant time.
+    pub(super) fn find(
+        &self,
+        token: &[u8],
+        hostname: &Hostname,
+        run: Option<RunNumber>,
+        now: Instant,
+    ) -> Option<Rc<Recipe>> {
         let open = self.open.borrow();
         let found = open.iter().fold(None, |found, own| if own.is(token) { Some(own) } else { found })?;
-        if !found.is_valid_at(run) {
+        if !found.is_valid_at(run) || found.hostname != *hostname {
             return None;
         }
         found.used.set(now);
@@ -120,8 +131,8 @@ mod tests {
     #[test]
     fn a_session_ends_with_its_entry_once_nobody_uses_it() {
         let (sessions, start, recipe) = (Sessions::default(), Instant::now(), recipe_for_tests());
-        let token = sessions.open(&recipe, None, start).expect("opened");
-        let is_open = |now| sessions.find(token.expose().as_bytes(), None, now).is_some();
+        let token = sessions.open(&recipe.hostname, &recipe, None, start).expect("opened");
+        let is_open = |now| sessions.find(token.expose().as_bytes(), &recipe.hostname, None, now).is_some();
         // While the entry is kept the session is open, however long nobody asks.
         sessions.close_unused(|_| true, start + 3 * UNUSED);
         assert!(is_open(start + 3 * UNUSED));

@@ -5,6 +5,8 @@
 use credmint_vocabulary::Hostname;
 use http::Uri;
 
+use super::mirror::Asked;
+
 /// Says what a path asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
@@ -21,6 +23,13 @@ pub(super) enum Target {
         hostname: Hostname,
         /// The secret segment.
         segment: String,
+    },
+    /// What a provider registry would be asked, of a mirror.
+    Mirror {
+        /// Host of the mirror.
+        hostname: Hostname,
+        /// The question.
+        asked: Asked,
     },
 }
 
@@ -46,6 +55,9 @@ impl Target {
             let segment = capability.split('/').next().unwrap_or_default().to_owned();
             return Some(Self::Capability { hostname, segment });
         }
+        if let Some(asked) = rest.strip_prefix(MIRROR) {
+            return Asked::of(asked).map(|asked| Self::Mirror { hostname, asked });
+        }
         let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         Some(Self::Api { hostname, path_and_query: format!("/{rest}{query}") })
     }
@@ -53,7 +65,7 @@ impl Target {
     /// Gives the host.
     pub(super) fn hostname(&self) -> &Hostname {
         match self {
-            Self::Api { hostname, .. } | Self::Capability { hostname, .. } => hostname,
+            Self::Api { hostname, .. } | Self::Capability { hostname, .. } | Self::Mirror { hostname, .. } => hostname,
         }
     }
 
@@ -61,6 +73,7 @@ impl Target {
     pub(super) fn asker(&self) -> Asker {
         match self {
             Self::Capability { .. } => Asker::Files,
+            Self::Mirror { .. } => Asker::Providers,
             Self::Api { path_and_query, .. } if has_segment(path_and_query, "providers") => Asker::Providers,
             Self::Api { .. } => Asker::Modules,
         }
@@ -73,6 +86,8 @@ fn has_segment(path: &str, segment: &str) -> bool {
 
 /// Begins the path of a capability URL, after the hostname.
 pub(super) const CAPABILITY: &str = ".cap/";
+/// Begins the path of what a mirror stands for, after the hostname.
+const MIRROR: &str = ".mirror/";
 
 #[cfg(test)]
 pub(super) mod tests {

@@ -5,6 +5,7 @@
 use std::rc::Rc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 use http::{HeaderMap, Method, Request, Uri, header};
 use hyper::body::Incoming;
@@ -15,7 +16,8 @@ use super::capability::{Capability, Use};
 use super::forward::refused;
 use super::head;
 use super::json_api;
-use super::run::{self, RunNumber, Way};
+use super::mirror::Asked;
+use super::run::{self, Run, RunNumber, Way};
 use super::target::{Asker, Target};
 use crate::agent::Agent;
 use crate::recipe::Recipe;
@@ -36,6 +38,18 @@ pub(super) struct Visit {
     pub(super) run: Option<RunNumber>,
     /// Whether no body follows, whatever the header says.
     pub(super) is_head: bool,
+    /// Who has the answer.
+    pub(super) answered_by: AnsweredBy,
+}
+
+/// Who has the answer to a request.
+pub(super) enum AnsweredBy {
+    /// The upstream.
+    Upstream,
+    /// A mirror, in the words of a registry.
+    Mirror(Rc<Run>, Asked),
+    /// We ourselves.
+    Us(Bytes),
 }
 
 /// Finds what a request has the right to.
@@ -50,13 +64,16 @@ pub(super) fn visit(
     let target = target.ok_or_else(|| refused("the path of the request names no host"))?;
     agent.lock.check()?;
     let asker = asker(Some(&target), request.headers());
-    let (recipe, url, shown) = match target {
+    let (recipe, url, shown, answered_by) = match target {
         Target::Api { hostname, path_and_query } => {
             no_echo(request.method())?;
             let recipe = session(bridge, request.headers(), &hostname, way.number())?;
+            // The token of a registry that a mirror stands for opens the mirror alone.
+            let recipe = Some(recipe).filter(|recipe| recipe.hostname == hostname);
+            let recipe = recipe.ok_or_else(|| refused(&format!("{hostname} is no host of this run")))?;
             let url = upstream_url(&hostname, &path_and_query)?;
             let shown = url.path().to_owned();
-            (recipe, url, shown)
+            (recipe, url, shown, AnsweredBy::Upstream)
         }
         Target::Capability { hostname, segment } => {
             let found = bridge.capabilities.find(segment.as_bytes(), Instant::now());
@@ -64,11 +81,22 @@ pub(super) fn visit(
             let found = found.ok_or_else(|| refused("this address has ended; run the command again"))?;
             permitted(&found, request.method())?;
             let shown = if found.purpose == Use::Download { found.url.path() } else { "/.cap/" }.to_owned();
-            (found.recipe, of_use(found.url, found.purpose, request.uri()), shown)
+            let by = found.made.map_or(AnsweredBy::Upstream, AnsweredBy::Us);
+            (found.recipe, of_use(found.url, found.purpose, request.uri()), shown, by)
+        }
+        Target::Mirror { hostname, asked } => {
+            permits_reading(request.method())?;
+            drop(session(bridge, request.headers(), &asked.registry, way.number())?);
+            let run = way.run.clone().ok_or_else(|| refused("mirrors are for runs of `credmint exec`"))?;
+            let mirror = run.mirrors.find(&hostname, &asked.registry).ok_or_else(|| no_mirror(&hostname, &asked))?;
+            let url = mirror.base.join(&asked.document());
+            let url = url.map_err(|_| refused("the path of the request is malformed"))?;
+            let (recipe, shown) = (Rc::clone(&mirror.recipe), url.path().to_owned());
+            (recipe, url, shown, AnsweredBy::Mirror(run, asked))
         }
     };
     let is_head = request.method() == Method::HEAD;
-    Ok(Visit { recipe, url, shown, asker, own, run: way.number(), is_head })
+    Ok(Visit { recipe, url, shown, asker, own, run: way.number(), is_head, answered_by })
 }
 
 /// Tells which of Terraform's clients asks.
@@ -88,8 +116,8 @@ fn session(
 ) -> Result<Rc<Recipe>, Failure> {
     let given = head::authorization(headers)?.ok_or_else(|| without_session(hostname))?;
     let token = run::token_of(given.as_bytes(), run);
-    let recipe = token.and_then(|token| bridge.sessions.find(&token, run, Instant::now()));
-    recipe.filter(|recipe| recipe.hostname == *hostname).ok_or_else(|| {
+    let recipe = token.and_then(|token| bridge.sessions.find(&token, hostname, run, Instant::now()));
+    recipe.ok_or_else(|| {
         let what = format!("the bridge does not know this session for {hostname}");
         let hint = "is a TF_TOKEN_ variable or a credentials block set for it? then terraform asks no helper";
         Failure::new(FailureKind::Refused, what).hint(hint)
@@ -113,6 +141,15 @@ fn permitted(found: &Capability, method: &Method) -> Result<(), Failure> {
         Use::Upload => Err(refused("this address is for an upload")),
         Use::Download | Use::State | Use::Log => Err(refused("files are only read here")),
     }
+}
+
+fn permits_reading(method: &Method) -> Result<(), Failure> {
+    let reads = matches!(*method, Method::GET | Method::HEAD);
+    if reads { Ok(()) } else { Err(refused("a mirror is only read here")) }
+}
+
+fn no_mirror(hostname: &Hostname, asked: &Asked) -> Failure {
+    refused(&format!("{hostname} is no mirror of {} in this run", asked.registry))
 }
 
 /// Lets the reader of a log say from where; for all others the address is all there is.

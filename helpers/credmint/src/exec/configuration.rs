@@ -11,19 +11,41 @@ use credmint_vocabulary::{Failure, FailureKind, Hostname};
 use super::installation::{self, Installation};
 use super::items::{Item, items};
 use super::json;
+use super::mirrors::Mirrors;
 use super::open_run::OpenRun;
 use crate::command_line::Tool;
 use crate::setup::{Places, Services, is_name_of, read, services_in, usual_tool};
 
 /// Makes the text for a run.
-pub(crate) fn for_run(open: &OpenRun, program: &OsString) -> Result<String, Failure> {
-    let hosts = open.hosts.iter().map(|host| (&host.hostname, Services::on_bridge(&host.hostname, open.port)));
-    merged(&sources(program)?, hosts.collect())
+pub(crate) fn for_run(open: &OpenRun, mirrors: &Mirrors, program: &OsString) -> Result<String, Failure> {
+    let hosts = open.hosts.iter().map(|host| Led {
+        hostname: &host.hostname,
+        services: Services::on_bridge(&host.hostname, open.port),
+        is_on_bridge: true,
+    });
+    let registries = open.registries.iter().map(|registry| Led {
+        hostname: &registry.hostname,
+        services: Services::of_registry(&registry.hostname),
+        is_on_bridge: false,
+    });
+    let text = merged(&sources(program)?, hosts.chain(registries).collect(), &|host| mirrors.address(host, open.port))?;
+    Ok(mirrors.in_place(text))
 }
+
+/// A host that leads elsewhere than its name in a run.
+struct Led<'a> {
+    hostname: &'a Hostname,
+    services: Services,
+    /// Whether all of it leads to the bridge, or its providers alone.
+    is_on_bridge: bool,
+}
+
+/// Gives the address for providers of a host that a mirror stands for.
+type Providers<'a> = dyn Fn(&Hostname) -> Option<String> + 'a;
 
 /// Tells where the tool would get its providers.
 pub(crate) fn installation(program: &OsString) -> Result<Option<Installation>, Failure> {
-    Ok(installation::installation(&merged(&sources(program)?, Vec::new())?))
+    Ok(installation::installation(&merged(&sources(program)?, Vec::new(), &|_| None)?))
 }
 
 /// Reads the files of the tool.
@@ -43,7 +65,7 @@ fn files(program: &OsString) -> Vec<PathBuf> {
 }
 
 /// Makes one text of several, in which the hosts of the run lead to the bridge.
-fn merged(sources: &[(PathBuf, String)], hosts: Vec<(&Hostname, Services)>) -> Result<String, Failure> {
+fn merged(sources: &[(PathBuf, String)], hosts: Vec<Led<'_>>, providers: &Providers<'_>) -> Result<String, Failure> {
     let (mut text, mut hosts, mut seen) = (HEADER.to_owned(), hosts, BTreeSet::new());
     for (path, source) in sources {
         let source = in_hcl(path, source)?;
@@ -51,8 +73,10 @@ fn merged(sources: &[(PathBuf, String)], hosts: Vec<(&Hostname, Services)>) -> R
         let kept = kept(&source, &found, &mut hosts, &mut seen);
         text.push_str(&format!("\n# {}\n{kept}\n", path.display()));
     }
-    let blocks = hosts.iter().map(|(hostname, services)| format!("\n{}\n", services.block(hostname)));
-    text.extend(blocks);
+    for Led { hostname, services, .. } in hosts {
+        let services = providers(hostname).into_iter().fold(services, |all, address| all.with_providers_at(&address));
+        text.push_str(&format!("\n{}\n", services.block(hostname)));
+    }
     Ok(text)
 }
 
@@ -64,7 +88,7 @@ fn in_hcl(path: &Path, source: &str) -> Result<String, Failure> {
 }
 
 /// Takes out what the run has itself, and what an earlier file has said already: there the first one counts.
-fn kept(source: &str, found: &[Item], hosts: &mut [(&Hostname, Services)], seen: &mut BTreeSet<String>) -> String {
+fn kept(source: &str, found: &[Item], hosts: &mut [Led<'_>], seen: &mut BTreeSet<String>) -> String {
     let (mut kept, mut from, mut own) = (String::new(), 0, BTreeSet::new());
     for item in found {
         if !replaces(source, item, hosts) && !seen.contains(&item.words.concat()) {
@@ -82,15 +106,12 @@ fn kept(source: &str, found: &[Item], hosts: &mut [(&Hostname, Services)], seen:
 }
 
 /// Tells whether the run has something in place of an item; how `terraform login` works stays as it is.
-fn replaces(source: &str, item: &Item, hosts: &mut [(&Hostname, Services)]) -> bool {
+fn replaces(source: &str, item: &Item, hosts: &mut [Led<'_>]) -> bool {
     let [kind, label] = item.words.as_slice() else { return false };
-    let Some((hostname, services)) = hosts.iter_mut().find(|(hostname, _)| is_name_of(label, hostname)) else {
-        return false;
-    };
-    if kind == "host" {
-        let text = source.get(item.span.clone()).unwrap_or_default();
-        *services =
-            services_in(text).map_or_else(|| services.clone(), |own| services.clone().in_place_of(hostname, own));
+    let Some(led) = hosts.iter_mut().find(|led| is_name_of(label, led.hostname)) else { return false };
+    let own = services_in(source.get(item.span.clone()).unwrap_or_default()).filter(|_| kind == "host");
+    if let Some(own) = own {
+        led.services = if led.is_on_bridge { led.services.clone().in_place_of(led.hostname, own) } else { own };
     }
     kind == "host" || kind == "credentials"
 }
@@ -124,7 +145,8 @@ mod tests {
             ),
         ];
         let sources = sources.map(|(path, text)| (PathBuf::from(path), text.to_owned()));
-        let text = merged(&sources, vec![(&host, Services::on_bridge(&host, 7))]).expect("merged");
+        let led = Led { hostname: &host, services: Services::on_bridge(&host, 7), is_on_bridge: true };
+        let text = merged(&sources, vec![led], &|_| None).expect("merged");
         for part in [
             "plugin_cache_dir = \"/a\"",
             "credentials \"b.example\" { token = \"b\" }",
@@ -143,7 +165,8 @@ mod tests {
 
     #[test]
     fn a_file_that_terraform_could_not_read_either_is_named() {
-        let failure = merged(&[(PathBuf::from("/x"), "a = 1\nhost {".to_owned())], Vec::new()).expect_err("malformed");
+        let failure =
+            merged(&[(PathBuf::from("/x"), "a = 1\nhost {".to_owned())], Vec::new(), &|_| None).expect_err("malformed");
         assert_eq!(failure.what, "/x:2 is no CLI configuration");
     }
 }

@@ -12,6 +12,7 @@ mod foreground;
 mod installation;
 mod items;
 mod json;
+mod mirrors;
 mod open_run;
 mod show;
 mod stand_in;
@@ -27,6 +28,7 @@ use clap::Args;
 use credmint_vocabulary::{Failure, FailureKind, Hostname, printable};
 
 use crate::out;
+use mirrors::Mirrors;
 use open_run::{OpenRun, Over, Watch};
 pub(crate) use show::{EnvArguments, run as env};
 
@@ -49,10 +51,11 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
         return Err(Failure::new(FailureKind::Usage, "a command is missing").hint("credmint exec -- terraform init"));
     };
     let pem = arguments.env.as_deref().map(state::pem).transpose()?;
-    let (open, connection) = OpenRun::begin()?;
+    let mirrors = mirrors(program)?;
+    let (open, connection) = OpenRun::begin(mirrors.wanted())?;
     say_who_is_left_out(&open.confirm);
-    say_which_mirrors_are_left_out(&open, program)?;
-    let mut variables = variables::for_run(&open, program)?;
+    mirrors.remarks().iter().for_each(|remark| out::remark(remark));
+    let mut variables = variables::for_run(&open, &mirrors, program)?;
     match pem {
         Some(pem) => variables.extend(pem),
         None if open.hosts.is_empty() && open.confirm.is_empty() => return Err(nothing_to_reach()),
@@ -80,16 +83,10 @@ fn say_who_is_left_out(confirm: &[Hostname]) {
     }
 }
 
-/// Says which mirrors are asked without the bridge: `host` blocks do not count for them.
-fn say_which_mirrors_are_left_out(open: &OpenRun, program: &OsString) -> Result<(), Failure> {
-    let Some(installation) = configuration::installation(program)? else { return Ok(()) };
-    for (host, _) in installation.methods.iter().filter_map(|method| method.led(&open.hosts, |host| &host.hostname)) {
-        out::remark(&format!(
-            "a mirror of the CLI configuration is at {}: it is asked without the bridge",
-            host.hostname
-        ));
-    }
-    Ok(())
+/// Finds the mirrors of the CLI configuration that lead to hosts of the settings.
+fn mirrors(program: &OsString) -> Result<Mirrors, Failure> {
+    let Some(found) = configuration::installation(program)? else { return Ok(Mirrors::default()) };
+    Ok(Mirrors::of(&found, &show::hosts()?.1))
 }
 
 fn nothing_to_reach() -> Failure {

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{Answer, Reply, RunEnd, RunHost, RunOpen, RunWanted, receive, say};
+use credmint_agent_protocol::{Answer, Reply, RunEnd, RunHost, RunMirror, RunOpen, RunWanted, receive, say};
 use credmint_local_machine::{Connection, HeldRunDirectory, RunDirectory};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Secret};
 
@@ -28,6 +28,8 @@ pub(crate) struct OpenRun {
     pub(crate) port: u16,
     /// Who can be reached there.
     pub(crate) hosts: Vec<Served>,
+    /// Registries that a mirror stands for and that are no hosts of the run themselves.
+    pub(crate) registries: Vec<Served>,
     /// Who cannot, because a person allows each use.
     pub(crate) confirm: Vec<Hostname>,
     directory: RunDirectory,
@@ -50,14 +52,15 @@ pub(crate) enum Over {
 
 impl OpenRun {
     /// Begins one, and starts an agent if there is none.
-    pub(crate) fn begin() -> Result<(Self, Connection), Failure> {
-        let wanted = RunWanted { settings: agent::settings(), ..RunWanted::default() };
+    pub(crate) fn begin(mirrors: Vec<RunMirror>) -> Result<(Self, Connection), Failure> {
+        let wanted = RunWanted { settings: agent::settings(), mirrors, ..RunWanted::default() };
         let (open, connection) = agent::open_run(wanted)?;
-        let RunOpen { port, directory, hosts, confirm } = open;
+        let RunOpen { port, directory, hosts, confirm, registries } = open;
         let (directory, held) = RunDirectory::hold(PathBuf::from(directory));
         let hosts = hosts.into_iter().map(served).collect::<Result<_, _>>()?;
+        let registries = registries.into_iter().map(served).collect::<Result<_, _>>()?;
         let confirm = confirm.iter().map(|name| hostname(name)).collect::<Result<_, _>>()?;
-        Ok((Self { port, hosts, confirm, directory, _held: held }, connection))
+        Ok((Self { port, hosts, registries, confirm, directory, _held: held }, connection))
     }
 
     /// Gives the directory for its files.

@@ -8,10 +8,11 @@ use credmint_settings::Deliver;
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 use serde_json::json;
 
+use super::mirrors::Mirrors;
 use super::variables::{CONFIGURATION, Variable};
-use super::{say_who_is_left_out, state};
+use super::{say_who_is_left_out, state, variables};
 use crate::out;
-use crate::setup::{settings_failure, token_variable};
+use crate::setup::{settings_failure, token_variable, usual_tool};
 
 /// `credmint env`.
 #[derive(Debug, Args)]
@@ -38,7 +39,9 @@ struct Shown {
 pub(crate) fn run(arguments: &EnvArguments) -> Result<(), Failure> {
     let (confirm, hosts) = hosts()?;
     say_who_is_left_out(&confirm);
-    let mut all = of_run(&hosts);
+    let mirrors = super::mirrors(&usual_tool().program().into())?;
+    mirrors.remarks().iter().for_each(|remark| out::remark(remark));
+    let mut all = of_run(&hosts, &mirrors);
     if let Some(named) = &arguments.env {
         let pem = state::pem(named)?;
         all.extend(pem.iter().map(|variable| of_pem(variable, arguments.reveal)));
@@ -53,12 +56,19 @@ pub(crate) fn run(arguments: &EnvArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_run(hosts: &[Hostname]) -> Vec<Shown> {
+fn of_run(hosts: &[Hostname], mirrors: &Mirrors) -> Vec<Shown> {
     let shown = |name: &str, what: String| Shown { name: name.to_owned(), what, value: None };
     let configuration =
         shown(CONFIGURATION, "the file of a run: your own configuration, its hosts on the bridge".to_owned());
     let tokens = hosts.iter().map(|host| shown(&token_variable(host), format!("a session token of a run, for {host}")));
-    let mut all: Vec<Shown> = std::iter::once(configuration).chain(tokens).collect();
+    let mirrored =
+        mirrors.translated.iter().flat_map(|mirror| mirror.registries.iter().map(move |r| (&mirror.hostname, r)));
+    let of_mirror = |(mirror, registry)| {
+        shown(&token_variable(registry), format!("a session token of a run, for the mirror at {mirror}"))
+    };
+    let mirrored = mirrored.filter(|(_, registry)| !hosts.contains(registry)).map(of_mirror);
+    let mut all: Vec<Shown> = std::iter::once(configuration).chain(tokens).chain(mirrored).collect();
+    all.extend(variables::patience(mirrors).map(|variable| shown(variable.name(), variable.value().to_owned())));
     for (name, address) in state::addresses() {
         if let Some((host, path)) = state::led(&address, hosts, |host| host) {
             all.push(shown(name, format!("http://127.0.0.1:PORT/{host}{path}, PORT being that of a run")));
@@ -85,7 +95,7 @@ fn line(one: &Shown) -> String {
 }
 
 /// Lists the hosts that the bridge serves: of which a person allows each use, and those of a run.
-fn hosts() -> Result<(Vec<Hostname>, Vec<Hostname>), Failure> {
+pub(crate) fn hosts() -> Result<(Vec<Hostname>, Vec<Hostname>), Failure> {
     let Some(files) = SettingsFiles::find() else { return Ok(<_>::default()) };
     let texts = files.read().map_err(|error| Failure::new(FailureKind::Settings, error.to_string()))?;
     let settings = credmint_settings::read(&texts).map_err(|error| settings_failure(&error))?;
@@ -102,7 +112,7 @@ mod tests {
     #[test]
     fn a_shell_may_read_what_is_shown() {
         let host = Hostname::from_comparison_form("my-registry.corp.example").expect("a hostname");
-        let lines: Vec<String> = of_run(&[host]).iter().map(line).collect();
+        let lines: Vec<String> = of_run(&[host], &Mirrors::default()).iter().map(line).collect();
         assert!(lines.iter().all(|line| line.starts_with("# ")), "{lines:?}");
         assert!(lines.iter().any(|line| line.starts_with("# TF_TOKEN_my__registry_corp_example (")), "{lines:?}");
         let pem = Variable::open("TF_HTTP_CLIENT_CERTIFICATE_PEM", "a'b");

@@ -4,9 +4,10 @@
 
 use std::ffi::OsString;
 
-use credmint_local_machine::files;
+use credmint_local_machine::{environment, files};
 use credmint_vocabulary::{Failure, FailureKind, Secret};
 
+use super::mirrors::Mirrors;
 use super::open_run::{OpenRun, Served};
 use super::{configuration, state};
 use crate::setup::token_variable;
@@ -48,15 +49,22 @@ impl Variable {
 }
 
 /// Makes the variables of a run.
-pub(crate) fn for_run(open: &OpenRun, program: &OsString) -> Result<Vec<Variable>, Failure> {
+pub(crate) fn for_run(open: &OpenRun, mirrors: &Mirrors, program: &OsString) -> Result<Vec<Variable>, Failure> {
     let path = open.directory().join("cli.tfrc");
-    let text = configuration::for_run(open, program)?;
+    let text = configuration::for_run(open, mirrors, program)?;
     let unwritten = |error| Failure::new(FailureKind::Settings, format!("{}: {error}", path.display()));
     files::write_private(&path, text.as_bytes()).map_err(unwritten)?;
     let configuration = Variable::open(CONFIGURATION, path.display().to_string());
     let token = |host: &Served| Variable::secret(token_variable(&host.hostname), host.token.copied());
-    let tokens = open.hosts.iter().map(token);
-    Ok(std::iter::once(configuration).chain(tokens).chain(for_state(open)?).collect())
+    let tokens = open.hosts.iter().chain(&open.registries).map(token);
+    let configuration = std::iter::once(configuration);
+    Ok(configuration.chain(tokens).chain(patience(mirrors)).chain(for_state(open)?).collect())
+}
+
+/// Lets Terraform wait for the answer of a mirror whose archives have to be read first, unless the person says how long.
+pub(crate) fn patience(mirrors: &Mirrors) -> Option<Variable> {
+    let is_wanted = !mirrors.translated.is_empty() && environment::read(TIMEOUT).is_none();
+    is_wanted.then(|| Variable::open(TIMEOUT, "120"))
 }
 
 /// Leads the state backend to the bridge; its name and password are the run's.
@@ -78,5 +86,7 @@ fn for_state(open: &OpenRun) -> Result<Vec<Variable>, Failure> {
     Ok(variables)
 }
 
+/// Terraform's, in seconds.
+const TIMEOUT: &str = "TF_REGISTRY_CLIENT_TIMEOUT";
 /// Names the file of the CLI configuration.
 pub(crate) const CONFIGURATION: &str = "TF_CLI_CONFIG_FILE";

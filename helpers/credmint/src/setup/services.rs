@@ -72,6 +72,19 @@ impl Services {
         Self { login: present.login.clone(), ..self.keeping(host, &present) }
     }
 
+    /// Gives what a registry has that has not been asked: modules at their usual address.
+    pub(crate) fn of_registry(host: &Hostname) -> Self {
+        let modules = ("modules.v1".to_owned(), format!("\"https://{host}/v1/modules/\""));
+        Self { addresses: [modules].into(), ..Self::default() }
+    }
+
+    /// Leads to another address for providers.
+    #[must_use]
+    pub(crate) fn with_providers_at(mut self, address: &str) -> Self {
+        self.addresses.insert("providers.v1".to_owned(), format!("\"{address}\""));
+        self
+    }
+
     /// Writes the block.
     pub(crate) fn block(&self, host: &Hostname) -> String {
         let line = |(key, value): (&String, &String)| format!("    {:<14} = {value}\n", format!("\"{key}\""));

@@ -1,0 +1,95 @@
+//! Reading from a mirror: its documents and, where nothing else tells their sum, its archives.
+//! An address at the mirror comes in, what stands there goes out, redirects within the host followed.
+//! Sends the entry's credential to its own host and nowhere else.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use credmint_https::Upstream;
+use credmint_vocabulary::{Failure, FailureKind, Hostname};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+use url::Url;
+
+use crate::bridge::forward::{authorize, refused, slow, unreachable};
+use crate::bridge::incoming::{collect, reference};
+use crate::bridge::rewrite::ours;
+use crate::bridge::{again, refusal};
+use crate::entries::Entry;
+
+/// Knows whom to ask, and as whom.
+pub(in crate::bridge) struct Reading<'a> {
+    entry: &'a Entry,
+    upstream: &'a Upstream,
+    headers: HeaderMap,
+    start: Instant,
+}
+
+impl<'a> Reading<'a> {
+    /// Begins to read for a client, of whose header only its name and version go on.
+    pub(in crate::bridge) fn of(
+        entry: &'a Entry,
+        upstream: &'a Upstream,
+        client: &HeaderMap,
+        start: Instant,
+    ) -> Result<Self, Failure> {
+        let kept = [header::USER_AGENT, HeaderName::from_static("x-terraform-version")];
+        let kept = kept.into_iter().filter_map(|name| Some((name.clone(), client.get(name)?.clone())));
+        let mut headers: HeaderMap = kept.collect();
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        authorize(&mut headers, entry)?;
+        Ok(Self { entry, upstream, headers, start })
+    }
+
+    /// Gives the host that is read from.
+    pub(super) fn hostname(&self) -> &Hostname {
+        &self.entry.recipe.hostname
+    }
+
+    /// Reads a document, and tells where it was found in the end; or the status, if there is none.
+    pub(super) async fn document(&self, url: Url) -> Result<Result<(Url, Bytes), StatusCode>, Failure> {
+        let (url, response) = self.get(url, PATIENCE).await?;
+        let (parts, body) = response.into_parts();
+        if parts.status == StatusCode::OK {
+            return Ok(Ok((url, collect(body, self.hostname()).await?)));
+        }
+        if let (Some((subject, _)), true) = (&self.entry.facts.certificate, refusal::may_be_one(&parts)) {
+            let page = collect(body, self.hostname()).await?;
+            return refusal::of_page(&page, self.hostname(), subject).map_or(Ok(Err(parts.status)), Err);
+        }
+        Ok(Err(parts.status))
+    }
+
+    /// Asks for what stands at an address, from the beginning of the client's question for no longer than it waits.
+    pub(super) async fn get(&self, mut url: Url, patience: Duration) -> Result<(Url, Response<Incoming>), Failure> {
+        for _ in 0..MOST_REDIRECTS {
+            let answered = again::read(self.upstream, &self.request(&url)?, self.start + patience).await;
+            let response = answered.ok_or_else(|| slow(self.hostname(), patience))?;
+            let response = response.map_err(|error| unreachable(self.hostname(), &error))?;
+            if !response.status().is_redirection() {
+                return Ok((url, response));
+            }
+            let location = reference(response.headers(), &header::LOCATION)?.unwrap_or_default();
+            url = ours(&self.entry.recipe, &url, location).ok_or_else(|| elsewhere(self.hostname()))?;
+        }
+        Err(Failure::new(FailureKind::Refused, format!("{} redirects again and again", self.hostname())))
+    }
+
+    fn request(&self, url: &Url) -> Result<http::request::Parts, Failure> {
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let request = Request::get(format!("{}{query}", url.path())).body(());
+        let (mut parts, ()) = request.map_err(|_| refused("the path of the mirror is malformed"))?.into_parts();
+        parts.headers = self.headers.clone();
+        Ok(parts)
+    }
+}
+
+fn elsewhere(mirror: &Hostname) -> Failure {
+    Failure::new(FailureKind::Refused, format!("the mirror {mirror} redirects to another host"))
+        .hint("name that host in network_mirror, with a route of its own")
+}
+
+/// Terraform's own limit.
+const MOST_REDIRECTS: usize = 5;
+/// As for every API: Terraform itself waits for ten seconds.
+const PATIENCE: Duration = Duration::from_secs(9);

@@ -19,7 +19,7 @@ use crate::error::HttpsError;
 use crate::explain::explain;
 use crate::kept::{Client, Kept};
 use crate::resolver::Resolver;
-use crate::roots::{self, Roots};
+use crate::roots::{Ground, Roots};
 use crate::tls::{self, Presented};
 use crate::trust::{self, Trust};
 
@@ -90,23 +90,23 @@ impl Https {
 
     fn client(&self, trust: &Trust, address: &Address) -> Result<Client, HttpsError> {
         let proxy = trust.proxy.as_deref().filter(|_| !address.loopback);
-        let ca = roots::read(trust)?;
+        trust::pinnable(trust, address)?;
+        let ground = self.0.roots.ground(trust)?;
         let mut kept = self.kept();
         kept.retain(Kept::is_alive);
-        if let Some(found) = kept.iter().find(|kept| kept.serves(trust, ca.as_deref(), proxy)) {
+        if let Some(found) = kept.iter().find(|kept| kept.serves(trust, &ground, proxy)) {
             return Ok(found.client.clone());
         }
-        let client = self.build(trust, ca.as_deref(), proxy)?;
+        let client = self.build(trust, &ground, proxy)?;
         if kept.len() >= MOST {
             kept.remove(0);
         }
-        kept.push(Kept::new(trust, ca, proxy, client.clone()));
+        kept.push(Kept::new(trust, ground, proxy, client.clone()));
         Ok(client)
     }
 
-    fn build(&self, trust: &Trust, ca: Option<&[u8]>, proxy: Option<&str>) -> Result<Client, HttpsError> {
-        let anchors = self.0.roots.of(trust, ca)?;
-        let (mut tls, presented) = tls::configuration(anchors, trust.client.as_deref())?;
+    fn build(&self, trust: &Trust, ground: &Ground, proxy: Option<&str>) -> Result<Client, HttpsError> {
+        let (mut tls, presented) = tls::configuration(ground.store(trust)?, trust)?;
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)

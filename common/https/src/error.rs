@@ -99,6 +99,14 @@ pub enum HttpsError {
         /// Who was asked.
         peer: String,
     },
+    /// The server's certificate is good, and none of the keys on its path is one of the pins.
+    #[error("{peer} is not who the settings pin: its key is {seen}")]
+    NotPinned {
+        /// Who was asked.
+        peer: String,
+        /// The server's own key, as a pin.
+        seen: String,
+    },
     /// The server's certificate has another fault.
     #[error("the certificate of {peer} cannot be accepted: {why}")]
     ServerCertificate {
@@ -147,7 +155,7 @@ impl HttpsError {
     pub const fn kind(&self) -> FailureKind {
         match self {
             Self::Address { .. } | Self::Ca { .. } | Self::NoAnchors | Self::Proxy { .. } => FailureKind::Settings,
-            Self::ClientCertificateRefused { .. } => FailureKind::Refused,
+            Self::ClientCertificateRefused { .. } | Self::NotPinned { .. } => FailureKind::Refused,
             Self::Identity { .. } => FailureKind::Internal,
             _ => FailureKind::Unreachable,
         }
@@ -159,6 +167,9 @@ impl HttpsError {
         let hint = match self {
             Self::UnknownAuthority { .. } | Self::NoAnchors => {
                 "if the authority is a private one, name the PEM file of its certificate in the settings: ca = \"/path/to/ca.pem\""
+            }
+            Self::NotPinned { .. } => {
+                "ask the server's operator whether it has a new key; if that is the one, add it to pins in the settings"
             }
             Self::CertificateNotYetValid { .. } => "compare this machine's clock with the server's",
             Self::Address { .. } => "use an https:// address; http:// is for loopback only",

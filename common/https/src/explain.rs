@@ -6,9 +6,10 @@ use std::error::Error;
 use std::io;
 
 use credmint_vocabulary::{Timestamp, printable};
-use rustls::{AlertDescription, CertificateError, InvalidMessage};
+use rustls::{AlertDescription, CertificateError, InvalidMessage, OtherError};
 
 use crate::error::HttpsError;
+use crate::pins::NotPinned;
 use crate::resolver::NoAddress;
 use crate::tls::Presented;
 
@@ -100,6 +101,10 @@ fn by_certificate(peer: String, error: &CertificateError) -> HttpsError {
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             HttpsError::CertificateNotYetValid { peer }
+        }
+        CertificateError::Other(OtherError(other)) if other.downcast_ref::<NotPinned>().is_some() => {
+            let seen = other.downcast_ref::<NotPinned>().map(|pin| pin.seen.clone()).unwrap_or_default();
+            HttpsError::NotPinned { peer, seen }
         }
         other => HttpsError::ServerCertificate { peer, why: printable(&other.to_string(), 300) },
     }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 
 use credmint_client_identity::ClientIdentity;
 
+use crate::roots::Ground;
 use crate::tls::Presented;
 use crate::trust::Trust;
 
@@ -17,30 +18,32 @@ pub(crate) struct Client {
     pub(crate) presented: Arc<Presented>,
 }
 
-/// Holds a client with the trust that it was made for; of the file of anchors the content, because files change.
+/// Holds a client with the trust that it was made for; of the anchors what they were, because files change.
 pub(crate) struct Kept {
     pub(crate) client: Client,
     path: Option<PathBuf>,
-    ca: Option<Vec<u8>>,
+    ground: Ground,
     ca_only: bool,
+    pins: Vec<String>,
     proxy: Option<String>,
     identity: Option<Weak<ClientIdentity>>,
 }
 
 impl Kept {
-    pub(crate) fn new(trust: &Trust, ca: Option<Vec<u8>>, proxy: Option<&str>, client: Client) -> Self {
+    pub(crate) fn new(trust: &Trust, ground: Ground, proxy: Option<&str>, client: Client) -> Self {
         Self {
             client,
             path: trust.ca.clone(),
-            ca,
+            ground,
             ca_only: trust.ca_only,
+            pins: trust.pins.clone(),
             proxy: proxy.map(ToOwned::to_owned),
             identity: trust.client.as_ref().map(Arc::downgrade),
         }
     }
 
     /// Tells whether it was made for just this.
-    pub(crate) fn serves(&self, trust: &Trust, ca: Option<&[u8]>, proxy: Option<&str>) -> bool {
+    pub(crate) fn serves(&self, trust: &Trust, ground: &Ground, proxy: Option<&str>) -> bool {
         let same_identity = match (&self.identity, &trust.client) {
             (None, None) => true,
             (Some(kept), Some(asked)) => std::ptr::eq(kept.as_ptr(), Arc::as_ptr(asked)),
@@ -48,7 +51,8 @@ impl Kept {
         };
         same_identity
             && self.path == trust.ca
-            && self.ca.as_deref() == ca
+            && self.ground == *ground
+            && self.pins == trust.pins
             && self.ca_only == trust.ca_only
             && self.proxy.as_deref() == proxy
     }
@@ -79,20 +83,23 @@ mod tests {
     }
 
     fn client() -> Client {
-        let (tls, presented) = tls::configuration(Arc::new(rustls::RootCertStore::empty()), None).unwrap();
+        let (tls, presented) = tls::configuration(Arc::new(rustls::RootCertStore::empty()), &Trust::default()).unwrap();
         Client { http: reqwest::Client::builder().tls_backend_preconfigured(tls).build().unwrap(), presented }
     }
 
     #[test]
     fn a_client_goes_with_the_identity_that_it_presents() {
         let mut trust = Trust { client: Some(identity()), ..Trust::default() };
-        let kept = Kept::new(&trust, None, None, client());
-        assert!(kept.is_alive() && kept.serves(&trust, None, None));
-        assert!(!kept.serves(&Trust::default(), None, None));
-        assert!(!kept.serves(&trust, None, Some("http://proxy:1")));
-        assert!(!kept.serves(&trust, Some(b"another file"), None));
+        let none = Ground::default();
+        let kept = Kept::new(&trust, none.clone(), None, client());
+        assert!(kept.is_alive() && kept.serves(&trust, &none, None));
+        assert!(!kept.serves(&Trust::default(), &none, None));
+        assert!(!kept.serves(&trust, &none, Some("http://proxy:1")));
+        assert!(!kept.serves(&trust, &Ground::of_file(b"another file"), None));
+        trust.pins = vec!["sha256//a".to_owned()];
+        assert!(!kept.serves(&trust, &none, None));
         trust.client = None;
         assert!(!kept.is_alive());
-        assert!(Kept::new(&trust, None, None, client()).is_alive());
+        assert!(Kept::new(&trust, none, None, client()).is_alive());
     }
 }

@@ -11,6 +11,8 @@ mod error;
 mod explain;
 mod kept;
 mod oauth;
+mod pins;
+mod pool;
 mod resolver;
 mod roots;
 mod tls;

@@ -1,10 +1,11 @@
-//! Trust anchors: the system's, read once and late, and those of a PEM file, read each time they are needed.
+//! Trust anchors: the system's, read late and again after a while, and those of a PEM file, read each time they are needed.
 //! A path comes in, a store of anchors goes out.
 //! Reads the files that `rustls-native-certs` knows, and the one it is given. Loading all costs 5 ms and 147 files.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use credmint_vocabulary::printable;
 use rustls::RootCertStore;
@@ -16,37 +17,94 @@ use crate::trust::Trust;
 
 /// Bounds a file of trust anchors; the system's own bundle has 0.2 MiB.
 const LARGEST: u64 = 4 * 1024 * 1024;
+/// How old the system's anchors may be when they are used.
+const OLDEST: Duration = Duration::from_secs(600);
 
 /// Holds the system's anchors once they were needed.
-#[derive(Debug, Default)]
-pub(crate) struct Roots {
-    system: OnceLock<Arc<RootCertStore>>,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Roots(Arc<Mutex<Option<System>>>);
+
+/// The system's anchors.
+#[derive(Debug)]
+struct System {
+    store: Arc<RootCertStore>,
+    read: Instant,
+}
+
+/// What a peer is judged by at one moment: what is in the file that the trust names, and the system's anchors where they count.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ground {
+    ca: Option<Vec<u8>>,
+    system: Option<Arc<RootCertStore>>,
+}
+
+impl PartialEq for Ground {
+    fn eq(&self, other: &Self) -> bool {
+        self.ca == other.ca && self.system.as_ref().map(Arc::as_ptr) == other.system.as_ref().map(Arc::as_ptr)
+    }
 }
 
 impl Roots {
-    /// Gives the anchors that a peer is judged by; `ca` is the content of the file that the trust names.
-    pub(crate) fn of(&self, trust: &Trust, ca: Option<&[u8]>) -> Result<Arc<RootCertStore>, HttpsError> {
-        let store = match (&trust.ca, ca) {
-            (Some(path), Some(pem)) if trust.ca_only => Arc::new(with(RootCertStore::empty(), path, pem)?),
-            (Some(path), Some(pem)) => Arc::new(with(RootCertStore::clone(self.system()), path, pem)?),
-            _ if trust.ca_only => return Err(HttpsError::NoAnchors),
-            _ => Arc::clone(self.system()),
-        };
-        if store.is_empty() { Err(HttpsError::NoAnchors) } else { Ok(store) }
+    /// Reads what a peer is judged by now.
+    pub(crate) fn ground(&self, trust: &Trust) -> Result<Ground, HttpsError> {
+        let ca = trust.ca.as_deref().map(read_file).transpose()?;
+        Ok(Ground { ca, system: (!trust.ca_only).then(|| self.system(Instant::now(), load)) })
     }
 
-    fn system(&self) -> &Arc<RootCertStore> {
-        self.system.get_or_init(|| {
-            let mut store = RootCertStore::empty();
-            store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            Arc::new(store)
-        })
+    /// Gives the system's anchors. What has grown old is given once more, and read anew in the background: that may take long.
+    fn system(&self, now: Instant, load: fn() -> RootCertStore) -> Arc<RootCertStore> {
+        let mut system = self.lock();
+        match system.as_mut() {
+            Some(known) => {
+                if now.saturating_duration_since(known.read) >= OLDEST {
+                    known.read = now;
+                    let roots = self.clone();
+                    let read_anew = move || roots.replace(load());
+                    match tokio::runtime::Handle::try_current() {
+                        Ok(runtime) => drop(runtime.spawn_blocking(read_anew)),
+                        Err(_) => drop(std::thread::spawn(read_anew)),
+                    }
+                }
+                Arc::clone(&known.store)
+            }
+            None => {
+                let store = Arc::new(load());
+                *system = Some(System { store: Arc::clone(&store), read: now });
+                store
+            }
+        }
+    }
+
+    /// Takes over what was read anew, unless nothing has changed, or nothing could be read.
+    fn replace(&self, fresh: RootCertStore) {
+        if let Some(known) = self.lock().as_mut().filter(|known| !fresh.is_empty() && known.store.roots != fresh.roots)
+        {
+            known.store = Arc::new(fresh);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<System>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Reads the file that the trust names, if it names one.
-pub(crate) fn read(trust: &Trust) -> Result<Option<Vec<u8>>, HttpsError> {
-    trust.ca.as_deref().map(read_file).transpose()
+impl Ground {
+    /// Gives the anchors.
+    pub(crate) fn store(&self, trust: &Trust) -> Result<Arc<RootCertStore>, HttpsError> {
+        let system = || self.system.as_deref().cloned().unwrap_or_else(RootCertStore::empty);
+        let store = match (&trust.ca, &self.ca, &self.system) {
+            (Some(path), Some(pem), _) => Arc::new(with(system(), path, pem)?),
+            (_, _, Some(system)) => Arc::clone(system),
+            _ => return Err(HttpsError::NoAnchors),
+        };
+        if store.is_empty() { Err(HttpsError::NoAnchors) } else { Ok(store) }
+    }
+}
+
+fn load() -> RootCertStore {
+    let mut store = RootCertStore::empty();
+    store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    store
 }
 
 #[expect(clippy::disallowed_methods, reason = "trust anchors are this room's own business, and no secret")]
@@ -85,8 +143,39 @@ fn unusable(path: &Path, why: &str) -> HttpsError {
 }
 
 #[cfg(test)]
+impl Ground {
+    pub(crate) fn of_file(pem: &[u8]) -> Self {
+        Self { ca: Some(pem.to_vec()), system: None }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
+
+    fn anchor(name: &str) -> RootCertStore {
+        let now = credmint_vocabulary::Timestamp::from_unix(1_800_000_000);
+        let authority = credmint_client_identity::Authority::new(name, Duration::from_secs(3_600), now).unwrap();
+        with(RootCertStore::empty(), Path::new("ca.pem"), authority.certificate_pem().as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_systems_anchors_are_read_again_when_they_are_old_ghostunnel_219() {
+        let (roots, start) = (Roots::default(), Instant::now());
+        let first = roots.system(start, || anchor("old"));
+        assert!(Arc::ptr_eq(&first, &roots.system(start + OLDEST / 2, || anchor("never"))));
+        // Whoever asks first still gets the old ones, and waits for nobody.
+        assert!(Arc::ptr_eq(&first, &roots.system(start + OLDEST, || anchor("new"))));
+        let mut fresh = Arc::clone(&first);
+        while Arc::ptr_eq(&first, &fresh) {
+            std::thread::yield_now();
+            fresh = roots.system(start + OLDEST, || anchor("never"));
+        }
+        // Nothing at all is no news, and neither is the same again.
+        roots.replace(RootCertStore::empty());
+        roots.replace(RootCertStore::clone(&fresh));
+        assert!(Arc::ptr_eq(&fresh, &roots.system(start + OLDEST, || anchor("never"))));
+    }
 
     #[test]
     fn a_file_below_the_home_is_found_there() {

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use credmint_client_identity::ClientIdentity;
-use rustls::client::ResolvesClientCert;
+use rustls::client::{ResolvesClientCert, WantsClientCert};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
-use rustls::{ClientConfig, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, SignatureScheme};
 
 use crate::error::HttpsError;
+use crate::pins::Pinned;
+use crate::trust::Trust;
 
 /// Presents the client identity, if there is one, and remembers how far a server went with it.
 #[derive(Debug)]
@@ -55,17 +57,30 @@ impl ResolvesClientCert for Presented {
     }
 }
 
-/// Makes a configuration without ALPN, which is the caller's.
+/// Makes a configuration without ALPN, which is the caller's, and with sessions of its own that are taken up again.
 pub(crate) fn configuration(
     anchors: Arc<RootCertStore>,
-    client: Option<&ClientIdentity>,
+    trust: &Trust,
 ) -> Result<(ClientConfig, Arc<Presented>), HttpsError> {
-    let key = client.map(certified).transpose()?;
+    let key = trust.client.as_deref().map(certified).transpose()?;
     let presented = Arc::new(Presented { key, asked: AtomicBool::default(), answered: AtomicBool::default() });
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[&TLS13, &TLS12]);
-    let builder = builder.map_err(unusable)?.with_root_certificates(anchors);
+    let builder = judging(anchors, &trust.pins)?;
     Ok((builder.with_client_cert_resolver(Arc::clone(&presented) as Arc<dyn ResolvesClientCert>), presented))
+}
+
+/// Says how the server is judged: by the anchors, and by the pins if there are any.
+fn judging(
+    anchors: Arc<RootCertStore>,
+    pins: &[String],
+) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, HttpsError> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_protocol_versions(&[&TLS13, &TLS12]);
+    let builder = builder.map_err(unusable)?;
+    if pins.is_empty() {
+        return Ok(builder.with_root_certificates(anchors));
+    }
+    let pinned = Pinned::new(anchors, provider, pins).map_err(|_| HttpsError::NoAnchors)?;
+    Ok(builder.dangerous().with_custom_certificate_verifier(pinned))
 }
 
 /// Prepares a client identity; the key is parsed from where it lies, no second copy of its bytes is made.

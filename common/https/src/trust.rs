@@ -8,6 +8,7 @@ use std::sync::Arc;
 use credmint_client_identity::ClientIdentity;
 use url::Url;
 
+use crate::address::Address;
 use crate::error::HttpsError;
 
 /// Says which authorities are believed, through which proxy, and which client certificate is presented.
@@ -17,10 +18,19 @@ pub struct Trust {
     pub ca: Option<PathBuf>,
     /// Those alone.
     pub ca_only: bool,
+    /// Keys of which one has to be on the server's certification path: `sha256//` and base64; with none, any will do.
+    pub pins: Vec<String>,
     /// URL of an HTTP proxy (`http://host:port`); the environment is never asked.
     pub proxy: Option<String>,
     /// The client identity for mutual TLS.
     pub client: Option<Arc<ClientIdentity>>,
+}
+
+/// Refuses pins where no TLS is spoken: nothing would be judged by them.
+pub(crate) fn pinnable(trust: &Trust, address: &Address) -> Result<(), HttpsError> {
+    let why = "without TLS there is no key that pins could name";
+    let refused = || HttpsError::Address { address: format!("http://{}", address.peer), why };
+    if address.tls || trust.pins.is_empty() { Ok(()) } else { Err(refused()) }
 }
 
 /// Checks a proxy's URL: plain HTTP to the proxy, TLS goes through it.

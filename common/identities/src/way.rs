@@ -39,7 +39,8 @@ impl<'a> Way<'a> {
 /// Turns the settings' words about trust into those of `https`, without a client certificate.
 #[must_use]
 pub fn trust(peer: &Peer) -> Trust {
-    Trust { ca: peer.ca.clone(), ca_only: peer.ca_only, proxy: peer.proxy.clone(), client: None }
+    let (ca, pins, proxy) = (peer.ca.clone(), peer.pins.clone(), peer.proxy.clone());
+    Trust { ca, ca_only: peer.ca_only, pins, proxy, client: None }
 }
 
 /// Tells the error without what the crate keeps of the body.

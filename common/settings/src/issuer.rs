@@ -99,13 +99,15 @@ fn has_claims(template: &str) -> bool {
     template_parts(template).is_ok_and(|parts| parts.iter().any(claim))
 }
 
-/// Says how a server is reached: trust and proxy.
+/// Says how a server is reached: trust, pins and proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Peer {
     /// `ca`: a PEM file of trust anchors, beside the system's.
     pub ca: Option<PathBuf>,
     /// `ca_only`: those anchors alone.
     pub ca_only: bool,
+    /// `pins`: keys of which one has to be on the server's certification path, as `sha256//` and base64.
+    pub pins: Vec<String>,
     /// `proxy`: the URL of an HTTP proxy; without it none is used, whatever the environment says.
     pub proxy: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,11 +11,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use credmint_client_identity::{Asked, Authority, ClientIdentity, KeyAlgorithm, Names, PrivateKey, SigningRequest};
-use credmint_https::{Https, Trust};
-use credmint_vocabulary::{Deadline, Timestamp};
+use credmint_https::{Https, HttpsError, Trust, Upstream, UpstreamTarget};
+use credmint_vocabulary::{Deadline, Hostname, Timestamp};
 use http::{Request, Response, StatusCode, Version};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::{Frame, Incoming};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::pem::PemObject;
@@ -23,7 +23,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::version::{TLS12, TLS13};
-use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
+use rustls::{HandshakeKind, NamedGroup, RootCertStore, ServerConfig, SupportedProtocolVersion};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -66,6 +66,14 @@ pub(crate) fn written(pem: &str) -> PathBuf {
     path
 }
 
+/// Replaces what `written` wrote, as a whole: nobody reads half of it.
+#[expect(clippy::disallowed_methods, reason = "`ca` is a path")]
+pub(crate) fn rewritten(path: &Path, pem: &str) {
+    let next = path.with_extension("next");
+    std::fs::write(&next, pem).unwrap();
+    std::fs::rename(&next, path).unwrap();
+}
+
 /// Makes a client identity that was issued at `at` for an hour.
 pub(crate) fn identity(authority: &Authority, algorithm: KeyAlgorithm, at: Timestamp) -> Arc<ClientIdentity> {
     let key = PrivateKey::generate(algorithm).unwrap();
@@ -76,6 +84,25 @@ pub(crate) fn identity(authority: &Authority, algorithm: KeyAlgorithm, at: Times
     Arc::new(ClientIdentity::assemble(key, &pem, &chain, &Asked::default(), at).unwrap().0)
 }
 
+/// The name of every upstream.
+pub(crate) const NAME: &str = "registry.corp.example";
+
+pub(crate) fn upstream(address: &str, name: &str, trust: Trust) -> Result<Upstream, HttpsError> {
+    let server_name = Hostname::from_comparison_form(name).unwrap();
+    https().upstream(UpstreamTarget { address: address.parse().unwrap(), server_name, trust })
+}
+
+pub(crate) async fn get(upstream: &Upstream, path: &str) -> Result<(StatusCode, Bytes), HttpsError> {
+    let request = Request::get(path).header("host", "127.0.0.1:9").body(Empty::<Bytes>::new()).unwrap();
+    let response = upstream.request(request).await?;
+    let status = response.status();
+    Ok((status, response.into_body().collect().await.unwrap().to_bytes()))
+}
+
+pub(crate) fn plan(ca: &Authority) -> Plan<'_> {
+    Plan { names: credmint_client_identity::Names { ip_addresses: Vec::new(), ..names(NAME) }, ..Plan::new(ca) }
+}
+
 /// What the server saw of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
@@ -84,6 +111,8 @@ pub(crate) struct Seen {
     pub(crate) path: String,
     pub(crate) sni: Option<String>,
     pub(crate) client: bool,
+    pub(crate) resumed: bool,
+    pub(crate) group: Option<NamedGroup>,
     pub(crate) headers: http::HeaderMap,
 }
 
@@ -96,6 +125,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) alpn: &'static [&'static str],
     pub(crate) version: &'static SupportedProtocolVersion,
     pub(crate) listen: &'static str,
+    /// Certificates that are sent along and lead nowhere.
+    pub(crate) along: Option<&'a Authority>,
 }
 
 impl<'a> Plan<'a> {
@@ -108,6 +139,7 @@ impl<'a> Plan<'a> {
             alpn: &["h2", "http/1.1"],
             version: &TLS13,
             listen: "127.0.0.1:0",
+            along: None,
         }
     }
 
@@ -130,7 +162,8 @@ impl<'a> Plan<'a> {
         let builder = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()));
         let builder = builder.with_protocol_versions(&[self.version]).unwrap();
         let builder = builder.with_client_cert_verifier(self.verifier());
-        let mut config = builder.with_single_cert(vec![der(&pem)], key).unwrap();
+        let path = std::iter::once(der(&pem)).chain(self.along.map(|other| der(other.certificate_pem()))).collect();
+        let mut config = builder.with_single_cert(path, key).unwrap();
         config.alpn_protocols = self.alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
         Arc::new(config)
     }
@@ -144,7 +177,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-fn der(pem: &str) -> CertificateDer<'static> {
+pub(crate) fn der(pem: &str) -> CertificateDer<'static> {
     CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()
 }
 
@@ -180,10 +213,15 @@ async fn accept(listener: TcpListener, tls: TlsAcceptor, server: Server) {
 async fn serve(tcp: TcpStream, tls: TlsAcceptor, server: Server) {
     let Ok(stream) = tls.accept(tcp).await else { return };
     let session = stream.get_ref().1;
-    let (sni, client) = (session.server_name().map(ToOwned::to_owned), session.peer_certificates().is_some());
+    let met = Met {
+        sni: session.server_name().map(ToOwned::to_owned),
+        client: session.peer_certificates().is_some(),
+        resumed: session.handshake_kind() == Some(HandshakeKind::Resumed),
+        group: session.negotiated_key_exchange_group().map(|group| group.name()),
+    };
     let h2 = session.alpn_protocol() == Some(b"h2");
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-        server.seen.lock().unwrap().push(see(&request, sni.clone(), client));
+        server.seen.lock().unwrap().push(see(&request, &met));
         answer(request)
     });
     if h2 {
@@ -195,15 +233,25 @@ async fn serve(tcp: TcpStream, tls: TlsAcceptor, server: Server) {
     }
 }
 
-fn see(request: &Request<Incoming>, sni: Option<String>, client: bool) -> Seen {
+/// What the server knows of a connection.
+struct Met {
+    sni: Option<String>,
+    client: bool,
+    resumed: bool,
+    group: Option<NamedGroup>,
+}
+
+fn see(request: &Request<Incoming>, met: &Met) -> Seen {
     let host = request.headers().get("host").map(|host| host.to_str().unwrap().to_owned());
     let authority = request.uri().authority().map(ToString::to_string);
     Seen {
         version: request.version(),
         host: host.or(authority).unwrap(),
         path: request.uri().path_and_query().unwrap().to_string(),
-        sni,
-        client,
+        sni: met.sni.clone(),
+        client: met.client,
+        resumed: met.resumed,
+        group: met.group,
         headers: request.headers().clone(),
     }
 }

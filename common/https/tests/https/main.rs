@@ -12,4 +12,6 @@ mod proxies;
 #[cfg(test)]
 mod send;
 #[cfg(test)]
+mod trust;
+#[cfg(test)]
 mod upstream;

@@ -1,31 +1,12 @@
 //! The bridge's other side: who is asked, as whom, and what arrives.
 
 use bytes::Bytes;
-use credmint_client_identity::{Authority, KeyAlgorithm};
-use credmint_https::{HttpsError, Trust, Upstream, UpstreamTarget};
-use credmint_vocabulary::Hostname;
+use credmint_client_identity::KeyAlgorithm;
+use credmint_https::{HttpsError, Trust};
 use http::{Request, StatusCode, Version};
 use http_body_util::{BodyExt, Empty, Full};
 
 use crate::kit::*;
-
-const NAME: &str = "registry.corp.example";
-
-fn upstream(address: &str, name: &str, trust: Trust) -> Result<Upstream, HttpsError> {
-    let server_name = Hostname::from_comparison_form(name).unwrap();
-    https().upstream(UpstreamTarget { address: address.parse().unwrap(), server_name, trust })
-}
-
-async fn get(upstream: &Upstream, path: &str) -> Result<(StatusCode, Bytes), HttpsError> {
-    let request = Request::get(path).header("host", "127.0.0.1:9").body(Empty::<Bytes>::new()).unwrap();
-    let response = upstream.request(request).await?;
-    let status = response.status();
-    Ok((status, response.into_body().collect().await.unwrap().to_bytes()))
-}
-
-fn plan(ca: &Authority) -> Plan<'_> {
-    Plan { names: credmint_client_identity::Names { ip_addresses: Vec::new(), ..names(NAME) }, ..Plan::new(ca) }
-}
 
 #[tokio::test]
 async fn name_sni_and_host_are_the_settings_whatever_the_request_says() {

@@ -10,7 +10,7 @@ use crate::reader::item::Item;
 use crate::reader::shape::{Key, may, must};
 
 /// How a server is reached.
-pub(crate) const PEER: &[Key] = &[may("ca"), may("ca_only"), may("proxy")];
+pub(crate) const PEER: &[Key] = &[may("ca"), may("ca_only"), may("pins"), may("proxy")];
 
 /// The authorization server.
 pub(crate) const SERVER: &[Key] = &[may("issuer"), may("token_endpoint")];
@@ -24,7 +24,12 @@ pub(crate) fn peer(fields: &Fields<'_>) -> Result<Peer, SettingsError> {
     if ca_only {
         fields.needs("ca_only", "ca")?;
     }
-    Ok(Peer { ca: fields.optional("ca", Item::path)?, ca_only, proxy: fields.optional("proxy", Item::proxy)? })
+    Ok(Peer {
+        ca: fields.optional("ca", Item::path)?,
+        ca_only,
+        pins: fields.list("pins", Item::pin)?,
+        proxy: fields.optional("proxy", Item::proxy)?,
+    })
 }
 
 /// Reads `issuer` or `token_endpoint`: one of the two.

@@ -196,8 +196,8 @@ fn deliver(fields: &Fields<'_>, issuer: &Issuer) -> Result<Deliver, SettingsErro
     }
     let unused: &[&str] = match deliver {
         Deliver::Bridge => &[],
-        Deliver::Inline => &["upstream", "proxy"],
-        Deliver::Token => &["upstream", "proxy", "ca", "ca_only"],
+        Deliver::Inline => &["upstream", "proxy", "pins"],
+        Deliver::Token => &["upstream", "proxy", "pins", "ca", "ca_only"],
     };
     match unused.iter().find(|key| fields.has(key)) {
         Some(key) => Err(fields

@@ -197,6 +197,17 @@ impl<'t> Item<'t> {
         self.address(Rule::Proxy)
     }
 
+    /// Reads a pin of a key: the only spelling of it, because pins are compared as text.
+    pub(crate) fn pin(&self) -> Result<String, SettingsError> {
+        let text = self.text()?;
+        if text.strip_prefix("sha256//").is_some_and(is_base64_of_32_bytes) {
+            return Ok(text);
+        }
+        Err(self
+            .is_wrong("is not a pin")
+            .with_hint("a pin is sha256// and the base64 of a key's SHA-256, 44 characters"))
+    }
+
     /// Reads an absolute URI without fragment (RFC 8707 §2).
     pub(crate) fn resource(&self) -> Result<String, SettingsError> {
         let text = self.text()?;
@@ -277,5 +288,16 @@ impl<'t> Item<'t> {
             [TemplatePart::Literal(fixed)] if !good(fixed) => Err(self.is_wrong(wrong.0).with_hint(wrong.1)),
             _ => Ok(text),
         }
+    }
+}
+
+/// Tells the base64 (RFC 4648 §4) of 32 bytes: 43 characters, the last of which has two bits to spare, and the padding.
+fn is_base64_of_32_bytes(text: &str) -> bool {
+    let of_the_alphabet = |c: u8| c.is_ascii_alphanumeric() || c == b'+' || c == b'/';
+    match text.as_bytes() {
+        [begin @ .., last, b'='] => {
+            begin.len() == 42 && begin.iter().all(|c| of_the_alphabet(*c)) && b"AEIMQUYcgkosw048".contains(last)
+        }
+        _ => false,
     }
 }

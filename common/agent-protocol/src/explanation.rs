@@ -20,6 +20,12 @@ pub struct Explanation {
     /// Kind of the issuer and where it is, in words.
     #[serde(default)]
     pub issuer_words: String,
+    /// Name of the issuer of the token that goes with the certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_issuer: Option<String>,
+    /// Its kind and where it is, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_issuer_words: Option<String>,
     /// `bridge`, `token` or `inline`.
     #[serde(default)]
     pub deliver: String,
@@ -32,6 +38,9 @@ pub struct Explanation {
     /// Whether a fresh entry is kept, and until when.
     #[serde(default)]
     pub entry: Option<EntryStatus>,
+    /// The same of the token that goes with the certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_entry: Option<Box<EntryStatus>>,
 }
 
 /// What an identity says when asked, without the token.

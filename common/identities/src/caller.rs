@@ -62,6 +62,7 @@ pub fn caller_reads(route: &Route<'_>) -> CallerReads {
         add_identity(&mut reads, identity);
     }
     add_issuer(&mut reads, route.issuer);
+    route.token().iter().for_each(|token| add_issuer(&mut reads, token.issuer));
     reads
 }
 
@@ -173,6 +174,7 @@ mod tests {
         let host = Host {
             identities: vec!["job".into(), "pod".into()],
             issuer: "vault".into(),
+            token_issuer: None,
             deliver: Deliver::Token,
             upstream: None,
             peer: Peer::default(),

@@ -14,6 +14,8 @@ pub struct Host {
     pub identities: Vec<String>,
     /// `issuer`: name of the issuer.
     pub issuer: String,
+    /// `token_issuer`: name of the issuer of a bearer token, for a host that wants one besides the certificate.
+    pub token_issuer: Option<String>,
     /// `deliver` (default `bridge` for certificates, `token` for tokens).
     pub deliver: Deliver,
     /// `upstream`: where the bridge goes (default `https://<the host>`); SNI, name check and `Host` stay the host's.

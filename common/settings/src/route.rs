@@ -58,6 +58,13 @@ impl Settings {
 }
 
 impl<'a> Route<'a> {
+    /// Leads to the bearer token that the host gets besides its certificate, if it does.
+    #[must_use]
+    pub fn token(&self) -> Option<Self> {
+        let (issuer_name, issuer) = self.settings.issuers.get_key_value(self.host.token_issuer.as_ref()?)?;
+        Some(Self { issuer_name, issuer, ..*self })
+    }
+
     /// Finds the person who signs in for the host: the first of its identities that is one.
     #[must_use]
     pub fn person(&self) -> Option<(&'a str, &'a Identity)> {

@@ -12,7 +12,8 @@ use credmint_vocabulary::{Failure, FailureKind, Secret};
 
 use crate::agent::Agent;
 use crate::bridge::Bridge;
-use crate::entries::{Entry, Held};
+use crate::entries::Held;
+use crate::get::Pair;
 use crate::recipe::Recipe;
 
 /// Does what has to be done before anybody is asked: a bridge listens first.
@@ -24,13 +25,13 @@ pub(crate) async fn prepare(agent: &Rc<Agent>, recipe: &Recipe) -> Result<(), Fa
 }
 
 /// Turns an entry into what the caller's settings say: those that made it may have another port for the bridge.
-pub(crate) fn deliver(agent: &Agent, recipe: &Rc<Recipe>, entry: &Entry) -> Result<Credential, Failure> {
+pub(crate) fn deliver(agent: &Agent, recipe: &Rc<Recipe>, pair: &Pair) -> Result<Credential, Failure> {
     let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.hostname))?;
-    let held = entry.held.get().ok_or_else(crate::failure::locked)?;
+    let held = pair.first.held.get().ok_or_else(crate::failure::locked)?;
     match (route.host.deliver, &*held) {
         (Deliver::Bridge, _) => session(agent, recipe),
-        (Deliver::Token | Deliver::Inline, Held::Token(token)) => Ok(bearer(&token.token, entry)),
-        (Deliver::Inline, Held::Identity(identity)) => inline(identity, route.host, entry),
+        (Deliver::Token | Deliver::Inline, Held::Token(token)) => Ok(bearer(&token.token, pair)),
+        (Deliver::Inline, Held::Identity(identity)) => inline(identity, route.host, pair),
         _ => {
             let what = format!("the issuer of {} grants a certificate, not a token", recipe.hostname);
             Err(Failure::new(FailureKind::Settings, what).hint("deliver = \"bridge\" or \"inline\""))
@@ -54,18 +55,27 @@ pub(crate) fn needs_to_stay(who: &str) -> Failure {
     Failure::new(FailureKind::Settings, format!("{who} needs an agent that stays")).hint(hint)
 }
 
-fn bearer(token: &Secret<String>, entry: &Entry) -> Credential {
-    Credential { token: Some(token.copied().into()), expires_at: expires_at(entry), ..Credential::default() }
+fn bearer(token: &Secret<String>, pair: &Pair) -> Credential {
+    Credential { token: Some(token.copied().into()), expires_at: expires_at(pair), ..Credential::default() }
 }
 
-fn inline(identity: &ClientIdentity, host: &Host, entry: &Entry) -> Result<Credential, Failure> {
+fn inline(identity: &ClientIdentity, host: &Host, pair: &Pair) -> Result<Credential, Failure> {
     Ok(Credential {
-        token: None,
+        token: token_of(pair)?.map(Into::into),
         client_certificate_pem: Some(identity.certificate_pem()),
         client_private_key_pem: Some(identity.private_key_pem().into()),
         client_ca_certificate_pem: anchors(host)?,
-        expires_at: expires_at(entry),
+        expires_at: expires_at(pair),
     })
+}
+
+/// Copies the token that goes with a certificate.
+fn token_of(pair: &Pair) -> Result<Option<Secret<String>>, Failure> {
+    let Some(entry) = &pair.token else { return Ok(None) };
+    match &*entry.held.get().ok_or_else(crate::failure::locked)? {
+        Held::Token(token) => Ok(Some(token.token.copied())),
+        Held::Identity(_) => Ok(None),
+    }
 }
 
 /// Reads the host's own trust anchors; they are public.
@@ -82,8 +92,8 @@ fn anchors(host: &Host) -> Result<Option<String>, Failure> {
     }
 }
 
-fn expires_at(entry: &Entry) -> Option<String> {
-    entry.expires().map(|end| end.to_string())
+fn expires_at(pair: &Pair) -> Option<String> {
+    pair.expires().map(|end| end.to_string())
 }
 
 /// Turns a failure into its reply.

@@ -19,17 +19,22 @@ use crate::{failure, server, status};
 pub(crate) async fn explain(agent: &Agent, hostname: Hostname, settings: Rc<Settings>, caller: Caller) -> Explanation {
     let Some(recipe) = Recipe::new(hostname, settings, caller, &agent.sessions) else { return Explanation::default() };
     let Some(route) = recipe.route() else { return Explanation::default() };
-    let entry = agent.entries.get(recipe.key).filter(|entry| entry.is_fresh(clock::now()));
+    let kept = |key| agent.entries.get(key).filter(|entry| entry.is_fresh(clock::now()));
+    let (entry, token_entry) = (kept(recipe.key), recipe.token.as_ref().and_then(|token| kept(token.key)));
+    let token = route.token();
     Explanation {
         responsible: true,
         identities: identities(agent, &recipe).await,
         issuer: route.issuer_name.to_owned(),
         issuer_words: credmint_issuers::describe(route.issuer),
+        token_issuer: token.map(|token| token.issuer_name.to_owned()),
+        token_issuer_words: token.map(|token| credmint_issuers::describe(token.issuer)),
         deliver: word(route.host.deliver).to_owned(),
         upstream: (route.host.deliver == Deliver::Bridge)
             .then(|| route.host.upstream.clone().unwrap_or_else(|| format!("https://{}", recipe.hostname))),
         confirm: route.host.confirm,
         entry: entry.map(|entry| status::of_entry(&entry)),
+        token_entry: token_entry.map(|entry| status::of_entry(&entry).into()),
     }
 }
 

@@ -13,7 +13,7 @@ use credmint_identities::SubjectToken;
 use credmint_issuers::{Before, GrantError, World};
 use credmint_local_machine::clock;
 use credmint_settings::{Identity, Issuer, Person};
-use credmint_vocabulary::{Deadline, Failure};
+use credmint_vocabulary::{Deadline, Failure, Timestamp};
 use tokio::sync::watch;
 use tokio::time::timeout_at;
 
@@ -37,12 +37,55 @@ pub(crate) async fn entry_of(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: D
 }
 
 /// Gives an entry for one request through the bridge: whatever is accepted at this moment.
-pub(crate) async fn entry_for_now(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
+async fn entry_for_now(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
     sessions::end_those_over(agent, clock::now(), Instant::now());
     match agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now())) {
         Some(entry) => use_now(Ok(entry)),
         None => use_now(make(agent, recipe, deadline).await),
     }
+}
+
+/// All that a host gets: a credential, and the bearer token besides it where the settings want one.
+pub(crate) struct Pair {
+    /// What the host's `issuer` granted.
+    pub(crate) first: Rc<Entry>,
+    /// What its `token_issuer` granted.
+    pub(crate) token: Option<Rc<Entry>>,
+}
+
+impl Pair {
+    /// Gives the entry that has the bearer token, if any has.
+    pub(crate) fn bearer(&self) -> &Rc<Entry> {
+        self.token.as_ref().unwrap_or(&self.first)
+    }
+
+    /// Gives the end of what ends first.
+    pub(crate) fn expires(&self) -> Option<Timestamp> {
+        self.all().filter_map(|entry| entry.expires()).min()
+    }
+
+    /// Lists what it has.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Rc<Entry>> {
+        std::iter::once(&self.first).chain(&self.token)
+    }
+}
+
+/// Gives all that a host gets, fit to be held for a whole run; both are asked for at the same time.
+pub(crate) async fn pair_of(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<Pair, Failure> {
+    let Some(token) = &recipe.token else {
+        return Ok(Pair { first: entry_of(agent, recipe, deadline).await?, token: None });
+    };
+    let (first, token) = tokio::try_join!(entry_of(agent, recipe, deadline), entry_of(agent, token, deadline))?;
+    Ok(Pair { first, token: Some(token) })
+}
+
+/// Gives all that a host gets for one request through the bridge.
+pub(crate) async fn pair_for_now(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<Pair, Failure> {
+    let Some(token) = &recipe.token else {
+        return Ok(Pair { first: entry_for_now(agent, recipe, deadline).await?, token: None });
+    };
+    let both = tokio::try_join!(entry_for_now(agent, recipe, deadline), entry_for_now(agent, token, deadline));
+    both.map(|(first, token)| Pair { first, token: Some(token) })
 }
 
 /// Notes that somebody uses it; making it anew is no use of it.

@@ -31,12 +31,34 @@ pub(crate) struct Recipe {
     pub(crate) hostname: Hostname,
     /// Settings that the caller meant.
     pub(crate) settings: Rc<Settings>,
+    /// Which of the host's issuers grants it.
+    part: Part,
     /// What was read from the caller.
-    pub(crate) caller: Sealable<Caller>,
+    pub(crate) caller: Rc<Sealable<Caller>>,
     /// Sign-ins of the people among its identities, as they were when it was made.
     pub(crate) sign_ins: Vec<SignIn>,
     /// Key of the entry that it makes.
     pub(crate) key: EntryKey,
+    /// How the bearer token is made that the host gets besides its certificate.
+    pub(crate) token: Option<Rc<Self>>,
+}
+
+/// Says which of a host's two issuers is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// `issuer`.
+    First,
+    /// `token_issuer`.
+    Token,
+}
+
+impl Part {
+    fn of<'a>(self, route: &Route<'a>) -> Option<Route<'a>> {
+        match self {
+            Self::First => Some(*route),
+            Self::Token => route.token(),
+        }
+    }
 }
 
 impl Recipe {
@@ -48,7 +70,26 @@ impl Recipe {
         // What people signed outlives a sign-in of the same person; that of another drops it.
         let in_key = if matches!(route.issuer, Issuer::Offline(_)) { &[] } else { sign_ins.as_slice() };
         let key = key_of(&hostname, &route, &caller, in_key);
-        Some(Self { hostname, settings, caller: caller.into(), sign_ins, key })
+        let token = route.token().map(|route| key_of(&hostname, &route, &caller, &sign_ins));
+        let caller = Rc::new(Sealable::from(caller));
+        let token = token.map(|key| {
+            let (hostname, settings, caller) = (hostname.clone(), Rc::clone(&settings), Rc::clone(&caller));
+            Rc::new(Self {
+                hostname,
+                settings,
+                part: Part::Token,
+                caller,
+                sign_ins: sign_ins.clone(),
+                key,
+                token: None,
+            })
+        });
+        Some(Self { hostname, settings, part: Part::First, caller, sign_ins, key, token })
+    }
+
+    /// Lists the keys of all that the host gets by it.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = EntryKey> + '_ {
+        std::iter::once(self.key).chain(self.token.iter().map(|token| token.key))
     }
 
     /// Gives what was read from the caller, unless that is locked away.
@@ -64,7 +105,7 @@ impl Recipe {
 
     /// Gives the route, which was there when the recipe was made.
     pub(crate) fn route(&self) -> Option<Route<'_>> {
-        self.settings.route(&self.hostname)
+        self.part.of(&self.settings.route(&self.hostname)?)
     }
 }
 
@@ -153,6 +194,26 @@ mod tests {
     fn two_callers_never_share_an_entry_azure_kubelogin_104() {
         assert_eq!(recipe(SETTINGS, "alice"), recipe(SETTINGS, "alice"));
         assert_ne!(recipe(SETTINGS, "alice"), recipe(SETTINGS, "bob"));
+    }
+
+    #[test]
+    fn a_token_besides_a_certificate_has_a_key_and_a_route_of_its_own_and_is_sealed_with_it() {
+        let settings = SETTINGS.replace("issuer = \"pass\"", "issuer = \"own\"\ntoken_issuer = \"pass\"");
+        let both = settings + "[issuer.own]\nkind = \"local-ca\"\n";
+        let made = |settings: &str| {
+            let settings = credmint_settings::read(&[("test".into(), settings.into())]).expect("valid");
+            let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
+            Recipe::new(hostname, Rc::new(settings), Caller::default(), &Sessions::default()).expect("routed")
+        };
+        let first = made(&both);
+        let token = first.token.as_ref().expect("a token besides");
+        let issuer = |recipe: &Recipe| recipe.route().map(|route| route.issuer_name.to_owned());
+        assert_eq!((issuer(&first).as_deref(), issuer(token).as_deref()), (Some("own"), Some("pass")));
+        assert_eq!(first.keys().collect::<Vec<_>>(), [first.key, token.key]);
+        assert!(first.key != token.key && Rc::ptr_eq(&first.caller, &token.caller));
+        let other = made(&both.replace("kind = \"oidc\"", "kind = \"oidc\"\naudience = \"x\""));
+        assert_eq!(first.key, other.key, "the certificate is the same");
+        assert_ne!(token.key, other.token.expect("a token besides").key);
     }
 
     #[test]

@@ -159,13 +159,11 @@ async fn credential(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got, peer:
         // The person took their time, and nothing of ours.
         deadline = deadline_of(got);
     }
-    let entry = get::entry_of(agent, &recipe, deadline).await?;
+    let pair = get::pair_of(agent, &recipe, deadline).await?;
     consent.ask(stream).await?;
-    let credential = answers::deliver(agent, &recipe, &entry);
+    let credential = answers::deliver(agent, &recipe, &pair);
     // What was made for somebody else stays: only the settings that made it say for how long.
-    if entry.recipe.settings.agent.once {
-        agent.keep_nothing(&entry);
-    }
+    pair.all().filter(|entry| entry.recipe.settings.agent.once).for_each(|entry| agent.keep_nothing(entry));
     Ok(Reply::Credential(credential?))
 }
 
@@ -174,14 +172,14 @@ async fn forget(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result
     if let Some(bridge) = &agent.bridge {
         bridge.close(&recipe);
     }
-    let given_back = agent.forget(recipe.key);
+    let given_back: Vec<bool> = recipe.keys().map(|key| agent.forget(key)).collect();
     agent.stored.forget(recipe.stored_key());
     // What is left signed in would get the next credential without a word: that is no logout.
     let mut failed = match recipe.route() {
         Some(route) => logout::people_of(agent, &route, &*recipe.caller()?).await,
         None => Vec::new(),
     };
-    if !given_back {
+    if given_back.contains(&false) {
         failed.push(format!("what {} had is dropped, but not revoked: credmint was locked", recipe.hostname));
     }
     if failed.is_empty() {

@@ -20,28 +20,29 @@ use crate::agent::Agent;
 use crate::bridge::{self, authorize, connections_of, refusal, unreachable};
 use crate::connection::Stream;
 use crate::entries::Entry;
-use crate::get;
+use crate::get::{self, Pair};
 use crate::server::{Ended, deadline_of, recipe_of};
 
 /// Tells what a host offers.
 pub(crate) async fn services(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result<Reply, Ended> {
     let deadline = deadline_of(got);
     let Some(recipe) = recipe_of(agent, stream, got).await? else { return Ok(Reply::None) };
-    let entry = get::entry_of(agent, &Rc::new(recipe), deadline).await?;
-    let offered = timeout_at(deadline.instant().into(), discover(agent, &entry)).await;
-    if entry.recipe.settings.agent.once {
-        agent.keep_nothing(&entry);
+    let pair = get::pair_of(agent, &Rc::new(recipe), deadline).await?;
+    let offered = timeout_at(deadline.instant().into(), discover(agent, &pair)).await;
+    if pair.first.recipe.settings.agent.once {
+        pair.all().for_each(|entry| agent.keep_nothing(entry));
     }
-    let offered = offered.map_err(|_| slow(&entry.recipe.hostname))?;
+    let offered = offered.map_err(|_| slow(&pair.first.recipe.hostname))?;
     Ok(Reply::Services(ServicesOffered { services: offered? }))
 }
 
-async fn discover(agent: &Agent, entry: &Entry) -> Result<BTreeMap<String, Value>, Failure> {
+async fn discover(agent: &Agent, pair: &Pair) -> Result<BTreeMap<String, Value>, Failure> {
+    let entry = &pair.first;
     let hostname = &entry.recipe.hostname;
     let upstream = connections_of(agent, entry)?;
     let mut url = Url::parse(&format!("https://{hostname}{PATH}")).map_err(|_| unusable(hostname, "it has no URL"))?;
     for _ in 0..=MOST_REDIRECTS {
-        let answer = ask(&upstream, entry, &url).await?;
+        let answer = ask(&upstream, pair, &url).await?;
         match next(entry, &url, &answer)? {
             Some(other) => url = other,
             None => return read(entry, &url, answer).await,
@@ -50,13 +51,13 @@ async fn discover(agent: &Agent, entry: &Entry) -> Result<BTreeMap<String, Value
     Err(unusable(hostname, "it is redirected more than three times"))
 }
 
-async fn ask(upstream: &Upstream, entry: &Entry, url: &Url) -> Result<Response<Incoming>, Failure> {
-    let hostname = &entry.recipe.hostname;
+async fn ask(upstream: &Upstream, pair: &Pair, url: &Url) -> Result<Response<Incoming>, Failure> {
+    let hostname = &pair.first.recipe.hostname;
     let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
     let request = Request::get(path).header(header::ACCEPT, JSON).header(header::ACCEPT_ENCODING, "identity");
     let mut request =
         request.body(Empty::<Bytes>::new()).map_err(|_| unusable(hostname, "its address is malformed"))?;
-    authorize(request.headers_mut(), entry)?;
+    authorize(request.headers_mut(), pair)?;
     upstream.request(request).await.map_err(|error| unreachable(hostname, &error))
 }
 

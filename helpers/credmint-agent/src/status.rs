@@ -19,12 +19,12 @@ use crate::sessions;
 /// Tells one caller how the agent is.
 pub(crate) async fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) -> Status {
     let recipes: Vec<Recipe> = settings.hosts.keys().filter_map(|host| recipe(agent, settings, host, caller)).collect();
-    let keys: Vec<EntryKey> = recipes.iter().map(|recipe| recipe.key).collect();
+    let keys: Vec<EntryKey> = recipes.iter().flat_map(Recipe::keys).collect();
     let (own, others): (Vec<_>, Vec<_>) =
         agent.entries.all().into_iter().partition(|entry| keys.contains(&entry.recipe.key));
     let stored = recipes.iter().filter(|recipe| agent.stored.has(recipe.stored_key())).map(of_stored);
     let mut entries: Vec<EntryStatus> = own.iter().map(|entry| of_entry(entry)).chain(stored).collect();
-    entries.sort_by(|a, b| a.hostname.cmp(&b.hostname));
+    entries.sort_by(|a, b| (&a.hostname, &a.kind).cmp(&(&b.hostname, &b.kind)));
     Status {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         build: build(agent),

@@ -2,7 +2,7 @@
 //! A hostname as people type it goes to the agent (or to a child that answers once), its explanation comes back as text.
 //! Asks no issuer and mints nothing.
 
-use credmint_agent_protocol::{Answer, Ask, Explanation, IdentityClaims};
+use credmint_agent_protocol::{Answer, Ask, EntryStatus, Explanation, IdentityClaims};
 use credmint_vocabulary::{Failure, Hostname, Timestamp, printable};
 use serde_json::{Value, json};
 
@@ -59,7 +59,10 @@ fn render(
 fn route(explanation: &Explanation, now: Timestamp, style: Style) -> Vec<String> {
     let mut lines = identities(&explanation.identities, now, style);
     lines.extend(folded("issuer", &format!("{}: {}", explanation.issuer, explanation.issuer_words)));
-    lines.extend(folded("delivered", &delivered(&explanation.deliver)));
+    if let (Some(issuer), Some(words)) = (&explanation.token_issuer, &explanation.token_issuer_words) {
+        lines.extend(folded("and token", &format!("{issuer}: {words}")));
+    }
+    lines.extend(folded("delivered", &delivered(explanation)));
     lines.extend(explanation.upstream.iter().flat_map(|upstream| folded("upstream", upstream)));
     let asked = explanation.confirm.then(|| folded("asked", "a person, before each use"));
     lines.extend(asked.into_iter().flatten());
@@ -100,8 +103,14 @@ fn claims(identity: &IdentityClaims, now: Timestamp) -> Vec<(&'static str, Strin
     all.into_iter().filter_map(|(name, value)| Some((name, printable(&value?, 600)))).collect()
 }
 
-fn delivered(deliver: &str) -> String {
-    match deliver {
+fn delivered(explanation: &Explanation) -> String {
+    match explanation.deliver.as_str() {
+        "bridge" if explanation.token_issuer.is_some() => {
+            "over the bridge: Terraform gets a session token, certificate and token stay in the agent".to_owned()
+        }
+        "inline" if explanation.token_issuer.is_some() => {
+            "inline: Terraform gets certificate, key and token in the answer".to_owned()
+        }
         "bridge" => "over the bridge: Terraform gets a session token, the credential stays in the agent".to_owned(),
         "token" => "as a token: Terraform gets the bearer token itself".to_owned(),
         "inline" => "inline: Terraform gets certificate and key in the answer".to_owned(),
@@ -111,15 +120,22 @@ fn delivered(deliver: &str) -> String {
 
 fn kept(explanation: &Explanation, now: Timestamp) -> Vec<String> {
     let silent = |identity: &IdentityClaims| ["absent", "failed"].contains(&identity.state.as_str());
-    match &explanation.entry {
-        Some(entry) => {
-            let (kept, ends) = (entry::holds(entry), entry::ends(entry, now));
-            [folded("kept", &phrases(&kept)), folded("ends", &phrases(&ends))].concat()
+    let of_entry = |entry: &EntryStatus| {
+        let (kept, ends) = (entry::holds(entry), entry::ends(entry, now));
+        [folded("kept", &phrases(&kept)), folded("ends", &phrases(&ends))].concat()
+    };
+    let lines: Vec<String> =
+        explanation.entry.iter().chain(explanation.token_entry.as_deref()).flat_map(of_entry).collect();
+    match &explanation.token_issuer {
+        None if !lines.is_empty() => lines,
+        Some(_) if explanation.entry.is_some() && explanation.token_entry.is_some() => lines,
+        Some(_) if !lines.is_empty() => {
+            [lines, folded("kept", "no more: the next `get` asks the other issuer")].concat()
         }
-        None if !explanation.identities.is_empty() && explanation.identities.iter().all(silent) => {
+        _ if !explanation.identities.is_empty() && explanation.identities.iter().all(silent) => {
             folded("kept", "nothing, and no identity has an answer: the next `get` is refused")
         }
-        None => folded("kept", "nothing: the next `get` asks the issuer"),
+        _ => folded("kept", "nothing: the next `get` asks the issuer"),
     }
 }
 
@@ -159,7 +175,27 @@ mod tests {
             upstream: Some("https://10.0.0.7:8443".into()),
             confirm: true,
             entry: Some(entry::tests::certificate()),
+            ..Explanation::default()
         }
+    }
+
+    #[test]
+    fn explanation_of_a_certificate_with_a_token_reads_like_the_golden_file() {
+        let token = || EntryStatus {
+            issuer: "registry-token".into(),
+            kind: "token".into(),
+            certificate_subject: None,
+            serial: None,
+            ..entry::tests::certificate()
+        };
+        let mut explanation = explanation();
+        explanation.token_issuer = Some("registry-token".into());
+        explanation.token_issuer_words = Some("token-exchange at https://id.corp.example".into());
+        let now = (entry::tests::now(), Style::Plain);
+        let half = render(&host(), &explanation, &[], now);
+        assert!(half.contains("no more: the next `get` asks the other issuer"), "{half}");
+        explanation.token_entry = Some(token().into());
+        golden::check("explain-certificate-and-token.txt", &render(&host(), &explanation, &[], now));
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub(crate) const HOST: Keys = &[
     &[
         may("identity"),
         must("issuer"),
+        may("token_issuer"),
         may("deliver"),
         may("upstream"),
         may("minimum_life"),
@@ -40,21 +41,14 @@ pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsErro
     let fields = Fields::open(table, HOST)?;
     let identities = identities(&fields, known)?;
     let (name, issuer) = host_issuer(&fields, known)?;
-    if identities.is_empty() && issuer.asks_who() {
-        let hint = match table.spelling {
-            Spelling::Keys => format!("issuer `{name}` has to know who is asking: add identity = \"NAME\""),
-            Spelling::Arguments(_) => WHO.to_owned(),
-        };
-        return Err(fields.missing("identity").with_hint(hint));
-    }
-    for identity in &identities {
-        let found = known.identities.get_key_value(identity);
-        found.map_or(Ok(()), |(own, found)| stays_at_home(&fields, (own, found), (&name, issuer)))?;
-    }
+    fits(&fields, &identities, (&name, issuer), known)?;
+    let token = token_issuer(&fields, (&name, issuer), known)?;
+    token.map_or(Ok(()), |token| fits(&fields, &identities, token, known))?;
     let deliver = deliver(&fields, issuer)?;
     Ok(Host {
         identities,
         issuer: name,
+        token_issuer: token.map(|(name, _)| name.to_owned()),
         deliver,
         store: store(&fields, deliver)?,
         upstream: fields.optional("upstream", Item::server)?,
@@ -62,6 +56,44 @@ pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsErro
         minimum_life: fields.optional("minimum_life", Item::duration_or_zero)?,
         confirm: fields.optional("confirm", Item::flag)?.unwrap_or_default(),
     })
+}
+
+/// Sees to it that an issuer that has to know who is asking does, and that no identity's token goes where it must not.
+fn fits(
+    fields: &Fields<'_>,
+    identities: &[String],
+    (name, issuer): (&str, &Issuer),
+    known: &Settings,
+) -> Result<(), SettingsError> {
+    if identities.is_empty() && issuer.asks_who() {
+        let hint = match fields.table.spelling {
+            Spelling::Keys => format!("issuer `{name}` has to know who is asking: add identity = \"NAME\""),
+            Spelling::Arguments(_) => WHO.to_owned(),
+        };
+        return Err(fields.missing("identity").with_hint(hint));
+    }
+    let found = identities.iter().filter_map(|identity| known.identities.get_key_value(identity));
+    found.into_iter().try_for_each(|(own, found)| stays_at_home(fields, (own, found), (name, issuer)))
+}
+
+/// Finds who grants the token that a host wants besides its certificate.
+fn token_issuer<'k>(
+    fields: &Fields<'_>,
+    (first, issuer): (&str, &Issuer),
+    known: &'k Settings,
+) -> Result<Option<(&'k str, &'k Issuer)>, SettingsError> {
+    let Some(entry) = fields.entry("token_issuer") else { return Ok(None) };
+    let item = Item::of(entry);
+    let (name, found) = defined(&item, "issuer", &known.issuers)?;
+    if found.grants_certificate() {
+        let what = format!("issuer `{name}` grants a certificate, and no token that would go with one");
+        return Err(item.error(what).with_hint(format!("issuers of tokens are of kind {TOKEN_KINDS}")));
+    }
+    if !issuer.grants_certificate() {
+        let what = format!("issuer `{first}` grants a token already: only a certificate has a token besides it");
+        return Err(item.error(what).with_hint("keep one of the two, as `issuer`"));
+    }
+    Ok(known.issuers.get_key_value(&name).map(|(name, found)| (name.as_str(), found)))
 }
 
 pub(crate) fn bridge(table: &Table) -> Result<Bridge, SettingsError> {
@@ -190,9 +222,11 @@ fn deliver(fields: &Fields<'_>, issuer: &Issuer) -> Result<Deliver, SettingsErro
     let default = if issuer.grants_certificate() { Deliver::Bridge } else { Deliver::Token };
     let deliver = fields.word("deliver", &words)?.unwrap_or(default);
     if deliver == Deliver::Token && issuer.grants_certificate() {
-        return Err(fields
-            .error_at("deliver", "a certificate cannot be delivered as a token")
-            .with_hint("deliver it by \"bridge\", or \"inline\" to a client that reads PEM properties"));
+        let hint = match fields.has("token_issuer") {
+            true => "for the token alone, name its issuer as `issuer`, and leave `token_issuer` out",
+            false => "deliver it by \"bridge\", or \"inline\" to a client that reads PEM properties",
+        };
+        return Err(fields.error_at("deliver", "a certificate cannot be delivered as a token").with_hint(hint));
     }
     let unused: &[&str] = match deliver {
         Deliver::Bridge => &[],
@@ -223,4 +257,5 @@ fn store(fields: &Fields<'_>, deliver: Deliver) -> Result<Store, SettingsError> 
     Ok(store)
 }
 
+const TOKEN_KINDS: &str = "\"oidc\", \"token-exchange\", \"vault-token\" or \"vault-secret\"";
 const WHO: &str = "--identity-env=NAME, --identity-file=/path, --identity-kubernetes or --identity-command=PROGRAM says who is asking";

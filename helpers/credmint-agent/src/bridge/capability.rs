@@ -111,7 +111,7 @@ impl Capabilities {
 
     /// Withdraws all capabilities of an entry.
     pub(super) fn close(&self, key: EntryKey) {
-        self.given.borrow_mut().retain(|(_, _, to)| to.recipe.key != key);
+        self.given.borrow_mut().retain(|(_, _, to)| to.recipe.keys().all(|own| own != key));
     }
 }
 

@@ -25,7 +25,7 @@ use super::visit::{AnsweredBy, Visit, asker, visit};
 use super::watched::Watched;
 use crate::agent::Agent;
 use crate::entries::{Entry, Held};
-use crate::get::entry_for_now;
+use crate::get::{Pair, pair_for_now};
 use crate::terraform_login;
 
 /// Answers one request; a failure is an answer too.
@@ -72,21 +72,21 @@ async fn forward(agent: &Rc<Agent>, visit: Visit, request: Request<Incoming>) ->
     }
     let start = Instant::now();
     let deadline = Deadline::after(start, CREDENTIAL_TIMEOUT);
-    let entry = entry_for_now(agent, &visit.recipe, deadline).await?;
+    let pair = pair_for_now(agent, &visit.recipe, deadline).await?;
     agent.stay(visit.recipe.settings.agent.idle_exit);
-    let upstream = upstream_of(agent, &entry)?;
+    let upstream = upstream_of(agent, &pair.first)?;
     let (parts, body) = request.into_parts();
     if let AnsweredBy::Mirror(run, asked) = &visit.answered_by {
-        let reading = Reading::of(&entry, &upstream, &parts.headers, start)?;
+        let reading = Reading::of(&pair, &upstream, &parts.headers, start)?;
         let rewriter = rewriter(agent, &visit)?;
         return mirror::answer(&run.mirrors, &reading, asked, rewriter).await;
     }
     let patience = patience(visit.asker, &parts.method);
-    let request = Request::from_parts(outgoing(parts, &visit, &entry)?, body);
+    let request = Request::from_parts(outgoing(parts, &visit, &pair)?, body);
     let hostname = &visit.recipe.hostname;
     let answered = again::answer(&upstream, request, start + patience).await;
     let response = answered.ok_or_else(|| slow(hostname, patience))?;
-    incoming(agent, &visit, &entry, response.map_err(|error| unreachable(hostname, &error))?).await
+    incoming(agent, &visit, &pair.first, response.map_err(|error| unreachable(hostname, &error))?).await
 }
 
 /// How long an answer may take to begin: who only reads an API is Terraform's registry client, which gives up itself.
@@ -119,7 +119,7 @@ pub(crate) fn connections_of(agent: &Agent, entry: &Entry) -> Result<Upstream, F
 }
 
 /// Makes the upstream's request of the client's: without the session, with the credential.
-fn outgoing(mut parts: Parts, visit: &Visit, entry: &Entry) -> Result<Parts, Failure> {
+fn outgoing(mut parts: Parts, visit: &Visit, pair: &Pair) -> Result<Parts, Failure> {
     drop_hop_by_hop(&mut parts.headers);
     parts.headers.remove(header::AUTHORIZATION);
     parts.headers.remove(header::HOST);
@@ -127,16 +127,16 @@ fn outgoing(mut parts: Parts, visit: &Visit, entry: &Entry) -> Result<Parts, Fai
         // What is rewritten must be readable.
         parts.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }
-    authorize(&mut parts.headers, entry)?;
+    authorize(&mut parts.headers, pair)?;
     let query = visit.url.query().map(|query| format!("?{query}")).unwrap_or_default();
     let path = format!("{}{query}", visit.url.path());
     parts.uri = path.parse::<Uri>().map_err(|_| refused("the path of the request is malformed"))?;
     Ok(parts)
 }
 
-/// Puts the entry's token into a request, if it is one; a client identity is presented by TLS.
-pub(crate) fn authorize(headers: &mut HeaderMap, entry: &Entry) -> Result<(), Failure> {
-    let held = entry.held.get().ok_or_else(crate::failure::locked)?;
+/// Puts the host's token into a request, if it gets one; a client identity is presented by TLS.
+pub(crate) fn authorize(headers: &mut HeaderMap, pair: &Pair) -> Result<(), Failure> {
+    let held = pair.bearer().held.get().ok_or_else(crate::failure::locked)?;
     if let Held::Token(token) = &*held {
         let value = HeaderValue::try_from(format!("Bearer {}", token.token.expose()));
         let mut value = value.map_err(|_| refused("the token has characters that no header may have"))?;

@@ -103,7 +103,7 @@ impl Sessions {
 
     /// Ends all sessions of an entry.
     pub(super) fn close(&self, key: EntryKey) {
-        self.open.borrow_mut().retain(|session| session.recipe.key != key);
+        self.open.borrow_mut().retain(|session| session.recipe.keys().all(|own| own != key));
     }
 
     /// Ends all sessions of a run.

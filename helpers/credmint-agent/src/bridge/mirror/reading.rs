@@ -16,6 +16,7 @@ use crate::bridge::incoming::{collect, reference};
 use crate::bridge::rewrite::ours;
 use crate::bridge::{again, refusal};
 use crate::entries::Entry;
+use crate::get::Pair;
 
 /// Knows whom to ask, and as whom.
 pub(in crate::bridge) struct Reading<'a> {
@@ -28,7 +29,7 @@ pub(in crate::bridge) struct Reading<'a> {
 impl<'a> Reading<'a> {
     /// Begins to read for a client, of whose header only its name and version go on.
     pub(in crate::bridge) fn of(
-        entry: &'a Entry,
+        pair: &'a Pair,
         upstream: &'a Upstream,
         client: &HeaderMap,
         start: Instant,
@@ -37,8 +38,8 @@ impl<'a> Reading<'a> {
         let kept = kept.into_iter().filter_map(|name| Some((name.clone(), client.get(name)?.clone())));
         let mut headers: HeaderMap = kept.collect();
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        authorize(&mut headers, entry)?;
-        Ok(Self { entry, upstream, headers, start })
+        authorize(&mut headers, pair)?;
+        Ok(Self { entry: &pair.first, upstream, headers, start })
     }
 
     /// Gives the host that is read from.

@@ -13,6 +13,7 @@ mod exec;
 mod explain;
 #[cfg(test)]
 mod golden;
+mod hcl;
 mod life;
 mod lock;
 mod out;

@@ -150,6 +150,19 @@ fn what_is_in_the_way_is_told_and_nothing_is_changed() {
 }
 
 #[test]
+fn what_only_hcl_1_reads_is_no_obstacle() {
+    let home = Home::new("hcl-1");
+    let text = "provider_installation {\n  dev_overrides { \"x/y\" = \"/p\" }\n  direct {}\n}\n\
+                \"host\" \"a.example\" { services { \"modules.v1\" = \"https://a.example/\" } }\n";
+    home.write(".terraformrc", text);
+    let before = home.state();
+    assert_eq!(home.setup(&["--upstream", "https://127.0.0.1:8443"]).code, Some(0));
+    assert!(home.read(".terraformrc").starts_with(text));
+    assert_eq!(home.setup(&["--remove"]).code, Some(0));
+    assert_eq!(home.state(), before);
+}
+
+#[test]
 fn second_helper_in_the_directory_is_told() {
     let home = Home::new("tfrc");
     home.write(".terraform.d/more.tfrc", "\ncredentials_helper \"vault\" {}\n");

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 
 use super::installation::{self, Installation};
-use super::items::{Item, items};
 use super::json;
 use super::mirrors::Mirrors;
 use super::open_run::OpenRun;
 use crate::command_line::Tool;
+use crate::hcl::{Item, items};
 use crate::setup::{Places, Services, is_name_of, read, services_in, usual_tool};
 
 /// Makes the text for a run.

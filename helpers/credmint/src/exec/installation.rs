@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use credmint_vocabulary::Hostname;
 
-use super::items::{Item, items};
-use super::{state, value};
+use super::state;
+use crate::hcl::{self, Item, items};
 
 /// The block.
 #[derive(Debug, PartialEq, Eq)]
@@ -84,11 +84,11 @@ fn method(body: &str, at: usize, item: &Item) -> Option<Method> {
     let kind = match word.as_str() {
         "direct" => Kind::Direct,
         "filesystem_mirror" | "dev_overrides" => Kind::Local,
-        "network_mirror" => Kind::NetworkMirror { url: attribute(inside, "url").and_then(value::text)? },
-        "oci_mirror" => Kind::OciMirror { template: attribute(inside, "repository_template").and_then(value::text)? },
+        "network_mirror" => Kind::NetworkMirror { url: attribute(inside, "url").and_then(hcl::text)? },
+        "oci_mirror" => Kind::OciMirror { template: attribute(inside, "repository_template").and_then(hcl::text)? },
         _ => return None,
     };
-    let list = |name| attribute(inside, name).and_then(value::list).unwrap_or_default();
+    let list = |name| attribute(inside, name).and_then(hcl::list).unwrap_or_default();
     let span = at + item.span.start..at + item.span.end;
     Some(Method { kind, include: list("include"), exclude: list("exclude"), span })
 }

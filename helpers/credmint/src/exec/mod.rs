@@ -10,14 +10,12 @@ mod foreground;
 #[path = "foreground_windows.rs"]
 mod foreground;
 mod installation;
-mod items;
 mod json;
 mod mirrors;
 mod open_run;
 mod show;
 mod stand_in;
 mod state;
-mod value;
 mod variables;
 
 use std::ffi::OsString;

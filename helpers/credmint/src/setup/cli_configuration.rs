@@ -5,11 +5,9 @@
 use std::ops::Range;
 
 use credmint_vocabulary::Hostname;
-use hcl_edit::Span;
-use hcl_edit::parser::parse_body;
-use hcl_edit::structure::{Block, Body};
 
 use super::services::{Services, services_of};
+use crate::hcl::{Item, items};
 
 /// Begins the comment above each block that we wrote: by it we know our own.
 const MARK: &str = "# Written by `credmint setup`";
@@ -138,23 +136,26 @@ fn remove_host(text: &str, host: &Hostname) -> Result<String, EditError> {
     Ok(ours.map_or_else(|| text.to_owned(), |range| cut(text, range)))
 }
 
-fn parse(text: &str) -> Result<Body, EditError> {
-    parse_body(text)
-        .map_err(|error| EditError::Broken { line: error.location().line(), column: error.location().column() })
+fn parse(text: &str) -> Result<Vec<Item>, EditError> {
+    items(text).map_err(|at| {
+        let before = text.get(..at).unwrap_or_default();
+        let (lines, last) = (before.matches('\n').count(), before.rsplit('\n').next().unwrap_or_default());
+        EditError::Broken { line: lines + 1, column: last.chars().count() + 1 }
+    })
 }
 
-fn found<'a>(text: &'a str, body: &'a Body, ident: &'a str) -> impl Iterator<Item = Found> + 'a {
-    body.get_blocks(ident).filter_map(move |block| describe(text, block))
+fn found<'a>(text: &'a str, items: &'a [Item], kind: &'a str) -> impl Iterator<Item = Found> + 'a {
+    let is_one = move |item: &&Item| item.words.first().is_some_and(|word| word == kind) && !item.is_attribute;
+    items.iter().filter(is_one).filter_map(move |item| describe(text, item))
 }
 
-fn describe(text: &str, block: &Block) -> Option<Found> {
-    let span = block.span()?;
-    let before = text.get(..span.start)?;
+fn describe(text: &str, block: &Item) -> Option<Found> {
+    let span = block.span.clone();
     Some(Found {
-        label: block.labels.first()?.as_str().to_owned(),
-        line: before.matches('\n').count() + 1,
+        label: block.words.get(1)?.clone(),
+        line: text.get(..span.start)?.matches('\n').count() + 1,
         ours: ours(text, &span),
-        services: services_of(block),
+        services: services_of(text, block),
         span,
     })
 }

@@ -5,10 +5,9 @@
 use std::collections::BTreeMap;
 
 use credmint_vocabulary::Hostname;
-use hcl_edit::expr::{Expression, ObjectKey};
-use hcl_edit::parser::parse_body;
-use hcl_edit::structure::Block;
 use serde_json::Value;
+
+use crate::hcl::{Item, items, key, one_line};
 
 /// Holds the addresses of a host's services.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -165,54 +164,30 @@ fn written(value: &Value, base: &str) -> Option<String> {
     }
 }
 
-fn key_written(key: &str) -> Option<String> {
-    let is_word =
-        key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !key.starts_with(|c: char| c.is_ascii_digit());
-    is_name(key).then(|| if is_word { key.to_owned() } else { format!("\"{key}\"") })
+fn key_written(name: &str) -> Option<String> {
+    is_name(name).then(|| key(name))
 }
 
 /// Reads the `services` of a `host` block that stands alone.
 pub(crate) fn services_in(text: &str) -> Option<Services> {
-    let body = parse_body(text).ok()?;
-    body.get_blocks("host").next().and_then(services_of)
+    services_of(text, items(text).ok()?.first()?)
 }
 
 /// Reads the `services` of a `host` block.
-pub(crate) fn services_of(block: &Block) -> Option<Services> {
-    let object = block.body.get_attribute("services")?.value.as_object()?;
-    let mut services = Services { others: block.body.len().saturating_sub(1), ..Services::default() };
-    for (key, value) in object.iter() {
-        match key_text(key) {
-            Some("login.v1") => services.login = Some(one_line(value.expr())),
-            Some(name) => drop(services.addresses.insert(name.to_owned(), one_line(value.expr()))),
-            None => services.others += 1,
+pub(crate) fn services_of(text: &str, block: &Item) -> Option<Services> {
+    let body = block.body(text)?;
+    let inside = items(body).ok()?;
+    let object = inside.iter().find(|item| item.words == ["services"])?.body(body)?;
+    let mut services = Services { others: inside.len().saturating_sub(1), ..Services::default() };
+    for item in items(object).ok()? {
+        let value = one_line(object.get(item.value.clone()).unwrap_or_default());
+        match item.words.as_slice() {
+            [name] if name == "login.v1" => services.login = Some(value),
+            [name] => drop(services.addresses.insert(name.clone(), value)),
+            _ => services.others += 1,
         }
     }
     Some(services)
-}
-
-fn key_text(key: &ObjectKey) -> Option<&str> {
-    key.as_expr().and_then(Expression::as_str).or_else(|| key.as_ident().map(|ident| ident.as_str()))
-}
-
-/// Writes a value on one line, however it was laid out, the keys of an object in order.
-fn one_line(value: &Expression) -> String {
-    match value {
-        Expression::Array(items) => {
-            let items: Vec<String> = items.iter().map(one_line).collect();
-            format!("[{}]", items.join(", "))
-        }
-        Expression::Object(object) => {
-            let field = |(key, value): (&ObjectKey, &hcl_edit::expr::ObjectValue)| {
-                let key = key_text(key).and_then(key_written).unwrap_or_default();
-                format!("{key} = {}", one_line(value.expr()))
-            };
-            let mut fields: Vec<String> = object.iter().map(field).collect();
-            fields.sort();
-            format!("{{ {} }}", fields.join(", "))
-        }
-        _ => value.as_str().map_or_else(|| value.to_string().trim().to_owned(), |text| format!("{text:?}")),
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //! What stands behind the `=` comes in, the text that Terraform reads there goes out; nothing for other kinds of value.
 //! Touches nothing. HCL 1: `\` as in Go, but not inside of `${…}`, which stays as it is written.
 
+use super::items::{Item, elements, items};
+
 /// Reads a text.
 pub(crate) fn text(written: &str) -> Option<String> {
     let (text, rest) = begin(written)?;
@@ -10,26 +12,30 @@ pub(crate) fn text(written: &str) -> Option<String> {
 
 /// Reads a list of texts.
 pub(crate) fn list(written: &str) -> Option<Vec<String>> {
-    let mut rest = written.strip_prefix('[')?.strip_suffix(']')?;
-    let mut found = Vec::new();
-    loop {
-        rest = after_blanks(rest);
-        if rest.is_empty() {
-            return Some(found);
-        }
-        let (text, behind) = begin(rest)?;
-        found.push(text);
-        rest = behind;
-    }
+    elements(written)?.into_iter().map(text).collect()
 }
 
-/// Passes over blanks, commas and comments.
-fn after_blanks(text: &str) -> &str {
-    let rest = text.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
-    match super::items::comment(rest) {
-        0 => rest,
-        length => after_blanks(rest.get(length..).unwrap_or_default()),
+/// Writes a value on one line, however it was laid out, the keys of an object in order.
+pub(crate) fn one_line(written: &str) -> String {
+    if let Some(values) = elements(written) {
+        return format!("[{}]", values.into_iter().map(one_line).collect::<Vec<_>>().join(", "));
     }
+    let body = written.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let Some((body, fields)) = body.and_then(|body| Some((body, items(body).ok()?))) else { return written.to_owned() };
+    let field = |item: &Item| {
+        let key = item.words.iter().map(|word| key(word)).collect::<Vec<_>>().join(" ");
+        format!("{key} = {}", one_line(body.get(item.value.clone()).unwrap_or_default()))
+    };
+    let mut fields: Vec<String> = fields.iter().map(field).collect();
+    fields.sort();
+    format!("{{ {} }}", fields.join(", "))
+}
+
+/// Writes the key of an object: in quotes, unless it is a word.
+pub(crate) fn key(name: &str) -> String {
+    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let is_word = is_word && !name.starts_with(|c: char| c.is_ascii_digit());
+    if is_word { name.to_owned() } else { format!("\"{name}\"") }
 }
 
 /// Reads the text that something begins with, and gives what is behind it.
@@ -99,6 +105,7 @@ mod tests {
         let read = list("[\"a/*/*\", # no \"b\"\n  /* , */ \"c, d\",\n]");
         assert_eq!(read, Some(vec!["a/*/*".to_owned(), "c, d".to_owned()]));
         assert_eq!(list("[]"), Some(Vec::new()));
+        assert_eq!(one_line("[ \"a\",\n {b = 1\n a = [true] } ]"), "[\"a\", { a = [true], b = 1 }]");
         assert_eq!((list("[1]"), list("\"a\""), list("[\"a]")), (None, None, None));
     }
 }

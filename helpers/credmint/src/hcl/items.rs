@@ -37,6 +37,21 @@ pub(crate) fn items(text: &str) -> Result<Vec<Item>, usize> {
     }
 }
 
+/// Finds the values of a list, as they are written; `None` if it is none.
+pub(crate) fn elements(list: &str) -> Option<Vec<&str>> {
+    let text = list.strip_prefix('[')?.strip_suffix(']')?;
+    let (mut scan, mut found) = (Scan { text, at: 0 }, Vec::new());
+    loop {
+        scan.skip_blanks(true);
+        if scan.rest().is_empty() {
+            return Some(found);
+        }
+        let start = scan.at;
+        scan.skip_value().ok()?;
+        found.push(text.get(start..scan.at)?);
+    }
+}
+
 struct Scan<'a> {
     text: &'a str,
     at: usize,
@@ -196,7 +211,7 @@ impl<'a> Scan<'a> {
 }
 
 /// Gives the length of the comment that a text begins with; 0 if it begins with none.
-pub(crate) fn comment(text: &str) -> usize {
+fn comment(text: &str) -> usize {
     if text.starts_with('#') || text.starts_with("//") {
         return text.find('\n').unwrap_or(text.len());
     }

@@ -31,6 +31,11 @@ pub const ENVIRONMENT: &[EnvironmentName] = &[
     name("HOME", "the user's home, for the defaults above and for `~/` in the settings"),
     name("TMPDIR", "directory of the agent's socket where there is no runtime directory (default `/tmp`)"),
     name("TF_CLI_CONFIG_FILE", "Terraform's CLI configuration, which `credmint setup` writes to"),
+    name("TERRAFORM_CONFIG", "its older name, which Terraform reads where that is not set"),
+    name(
+        "TF_REGISTRY_CLIENT_TIMEOUT",
+        "how long Terraform waits for a registry, in seconds; `credmint exec` sets it for mirrors, unless it is set",
+    ),
     name("APPDATA", "on Windows: directory of the settings and of `terraform.rc`"),
     name("LOCALAPPDATA", "on Windows: directory of the last failures"),
     name("USERPROFILE", "on Windows: the user's home"),

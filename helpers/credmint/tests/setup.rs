@@ -199,6 +199,12 @@ fn file_named_by_the_environment_is_the_one() {
     let outcome = outcome(home.command(&[]).env("TF_CLI_CONFIG_FILE", "own.tfrc"));
     assert_eq!(outcome.code, Some(0), "{}", outcome.err);
     assert!(home.path("own.tfrc").exists() && !home.path(".terraformrc").exists());
+    // The older name counts where that is not set, or empty.
+    for (newer, is_used) in [("own.tfrc", false), ("", true)] {
+        let command = &mut home.command(&[]);
+        let both = self::outcome(command.env("TERRAFORM_CONFIG", "older.tfrc").env("TF_CLI_CONFIG_FILE", newer));
+        assert_eq!((both.code, home.path("older.tfrc").exists()), (Some(0), is_used), "{}", both.err);
+    }
 }
 
 #[test]

@@ -10,13 +10,15 @@ use credmint_vocabulary::{Failure, FailureKind, Hostname};
 use super::cli_configuration::{self, EditError};
 use crate::command_line::Tool;
 
+/// What names the CLI configuration, in the tools' order; the second is the older one.
+const NAMES: [&str; 2] = ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"];
 const LARGEST: usize = 1 << 20;
 
 /// The places of one tool.
 pub(crate) struct Places {
     /// The CLI configuration.
     pub(crate) configuration: PathBuf,
-    /// Whether `TF_CLI_CONFIG_FILE` names it; then the files of `directory` are not read.
+    /// Whether a variable names it; then the files of `directory` are not read.
     pub(crate) named: bool,
     /// Where further configuration is.
     pub(crate) directory: PathBuf,
@@ -28,7 +30,7 @@ impl Places {
     /// Finds them.
     pub(crate) fn of(tool: Tool) -> Result<Self, Failure> {
         let base = base().ok_or_else(no_home)?;
-        let named = environment::read("TF_CLI_CONFIG_FILE").and_then(|path| std::path::absolute(path).ok());
+        let named = NAMES.into_iter().find_map(environment::read).and_then(|path| std::path::absolute(path).ok());
         let usual_directory = base.join(if cfg!(windows) { "terraform.d" } else { ".terraform.d" });
         let [config, data] = if tool == Tool::Tofu { tofu_directories() } else { [None, None] };
         let mut plugins = vec![usual_directory.clone()];

@@ -173,7 +173,7 @@ pub(super) fn slow(hostname: &Hostname, patience: Duration) -> Failure {
 /// Says why no answer began.
 pub(crate) fn unreachable(hostname: &Hostname, error: &HttpsError) -> Failure {
     let kind = match error {
-        HttpsError::ClientCertificateRefused { .. } => FailureKind::Refused,
+        HttpsError::ClientCertificateRefused { .. } | HttpsError::NotPinned { .. } => FailureKind::Refused,
         _ => FailureKind::Unreachable,
     };
     Failure::new(kind, format!("{hostname}: {error}"))

@@ -129,6 +129,22 @@ mod tests {
     use crate::bridge::recipe_for_tests;
 
     #[test]
+    fn a_session_ends_with_either_of_the_two_that_it_leads_to() {
+        let text = "[identity.job]\nkind = \"env\"\nvariable = \"J\"\n[issuer.own]\nkind = \"local-ca\"\n[issuer.pass]\nkind = \"oidc\"\n\
+                    [host.\"registry.corp.example\"]\nidentity = \"job\"\nissuer = \"own\"\ntoken_issuer = \"pass\"\n";
+        let settings = Rc::new(credmint_settings::read(&[("test".into(), text.into())]).expect("valid"));
+        let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
+        let recipe = Recipe::new(hostname, settings, Default::default(), &Default::default()).expect("routed");
+        let (recipe, sessions) = (Rc::new(recipe), Sessions::default());
+        for key in recipe.keys() {
+            sessions.open(&recipe.hostname, &recipe, None, Instant::now()).expect("opened");
+            sessions.close(key);
+            assert!(!sessions.knows(&recipe.hostname));
+        }
+        assert_eq!(recipe.keys().count(), 2);
+    }
+
+    #[test]
     fn a_session_ends_with_its_entry_once_nobody_uses_it() {
         let (sessions, start, recipe) = (Sessions::default(), Instant::now(), recipe_for_tests());
         let token = sessions.open(&recipe.hostname, &recipe, None, start).expect("opened");

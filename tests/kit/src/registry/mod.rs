@@ -84,6 +84,8 @@ pub struct Request {
     pub host: String,
     /// The Authorization header, empty if there was none.
     pub authorization: String,
+    /// Whether the connection took up a TLS session of an earlier one.
+    pub is_resumed: bool,
 }
 
 impl Plan {
@@ -258,5 +260,6 @@ fn request(line: &Value) -> Request {
         sni: text("sni"),
         host: text("host"),
         authorization: text("authorization"),
+        is_resumed: text("resumed") == "r",
     }
 }

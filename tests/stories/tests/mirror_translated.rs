@@ -26,7 +26,7 @@ fn user_of(company: &Company, include: &str) -> (User, PathBuf) {
     user.settings(&(file_identity(&token) + &company.issuer() + &company.host("job", &upstream)));
     let mirror =
         format!("network_mirror {{\n    url = \"https://{HOST}{}\"\n    include = [{include}]\n  }}", mirror::PATH);
-    user.home.write(".terraformrc", &format!("provider_installation {{\n  {mirror}\n}}\n"));
+    user.home.write(".terraformrc", format!("provider_installation {{\n  {mirror}\n}}\n"));
     let main = format!(
         "terraform {{\n  required_providers {{\n    widget = {{ source = \"{PUBLIC}/corp/widget\", version = \"1.0.0\" }}\n  }}\n}}\n"
     );
@@ -220,7 +220,12 @@ fn a_mirror_for_all_has_the_public_registry_and_the_hosts_of_the_run_whose_modul
     assert!(paths.iter().any(|path| path.starts_with("/v1/modules/")), "{paths:?}");
     assert!(!paths.iter().any(|path| path.starts_with("/v1/providers/")), "{paths:?}");
     assert!(with_certificate(&company.registry));
-    // 3. A registry that is not named is not asked at all.
+    // 3. So it is in a run within a run, whose hosts are those of the outer one.
+    std::fs::remove_dir_all(work.join(".terraform")).expect("what was installed");
+    let inner = format!("{} exec -- terraform init -input=false -no-color", executable("credmint").display());
+    let inner = exec(&user, &work, &["/bin/sh", "-c", &inner]).output().success();
+    assert!(inner.stdout.contains(&format!("Installed {HOST}/corp/widget v1.0.0 (self-signed")), "{}", inner.stdout);
+    // 4. A registry that is not named is not asked at all.
     let main = read(&directory, "main.tf").replace("\"corp/widget", "\"b.example/corp/widget");
     std::fs::write(directory.join("main.tf"), main).expect("a configuration");
     let refused = init(&user, &directory);

@@ -48,6 +48,22 @@ pub(crate) fn installation(program: &OsString) -> Result<Option<Installation>, F
     Ok(installation::installation(&merged(&sources(program)?, Vec::new(), &|_| None)?))
 }
 
+/// Leaves to the run around this one the hosts that a mirror stands for in it: the mirror is known to that run alone, which goes on
+/// longer than this one, and its session token is in the environment.
+pub(crate) fn leave_to_outer_run(open: &mut OpenRun, program: &OsString) -> Result<(), Failure> {
+    let text = merged(&sources(program)?, Vec::new(), &|_| None)?;
+    let found = items(&text).unwrap_or_default();
+    let is_mirrored = |host: &Hostname| {
+        found.iter().any(|item| {
+            let is_its = matches!(item.words.as_slice(), [kind, label] if kind == "host" && is_name_of(label, host));
+            let services = services_in(text.get(item.span.clone()).unwrap_or_default()).filter(|_| is_its);
+            services.is_some_and(|services| services.leads_to_mirror(host))
+        })
+    };
+    open.hosts.retain(|host| !is_mirrored(&host.hostname));
+    Ok(())
+}
+
 /// Reads the files of the tool.
 fn sources(program: &OsString) -> Result<Vec<(PathBuf, String)>, Failure> {
     let source = |path: PathBuf| Ok(read(&path)?.map(|text| (path, text)));

@@ -50,13 +50,15 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     };
     let pem = arguments.env.as_deref().map(state::pem).transpose()?;
     let mirrors = mirrors(program)?;
-    let (open, connection) = OpenRun::begin(mirrors.wanted())?;
+    let (mut open, connection) = OpenRun::begin(mirrors.wanted())?;
+    let has_hosts = !open.hosts.is_empty() || !open.confirm.is_empty();
+    configuration::leave_to_outer_run(&mut open, program)?;
     say_who_is_left_out(&open.confirm);
     mirrors.remarks().iter().for_each(|remark| out::remark(remark));
     let mut variables = variables::for_run(&open, &mirrors, program)?;
     match pem {
         Some(pem) => variables.extend(pem),
-        None if open.hosts.is_empty() && open.confirm.is_empty() => return Err(nothing_to_reach()),
+        None if !has_hosts => return Err(nothing_to_reach()),
         None => {}
     }
     let before = foreground::hold_signals().map_err(|error| internal(&error))?;

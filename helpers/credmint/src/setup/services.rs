@@ -84,6 +84,14 @@ impl Services {
         self
     }
 
+    /// Tells whether a run of `credmint exec` has a mirror stand for the host.
+    pub(crate) fn leads_to_mirror(&self, host: &Hostname) -> bool {
+        let address = self.addresses.get("providers.v1");
+        address.is_some_and(|address| {
+            address.starts_with("\"http://127.0.0.1:") && address.ends_with(&format!("/.mirror/{host}/\""))
+        })
+    }
+
     /// Writes the block.
     pub(crate) fn block(&self, host: &Hostname) -> String {
         let line = |(key, value): (&String, &String)| format!("    {:<14} = {value}\n", format!("\"{key}\""));

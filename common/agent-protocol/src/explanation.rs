@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::EntryStatus;
+use crate::status::EntryStatus;
 
 /// Which route, which identity, which issuer, and why.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

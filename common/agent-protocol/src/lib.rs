@@ -13,6 +13,7 @@ mod message;
 mod run;
 mod services;
 mod sign_in;
+mod status;
 mod wire_secret;
 
 pub use certificate::{CertificateDetails, CertificateReport, CertificateWanted, Finding, SelfCheck};
@@ -22,10 +23,9 @@ pub use enrol::{Enrol, RequestStatus};
 pub use explanation::{Explanation, IdentityClaims};
 pub use frame::{Frame, FrameError, MAXIMUM_FRAME, decode, decode_length};
 pub use lock::{LockStatus, Passphrase};
-pub use message::{
-    Answer, Ask, BUILD, Credential, EntryStatus, FailureOnWire, Got, Need, Reply, Request, Status, Supply, VERSION,
-};
-pub use run::{RunEnd, RunHost, RunMirror, RunOpen, RunOver, RunWanted};
+pub use message::{Answer, Ask, BUILD, Credential, FailureOnWire, Got, Need, Reply, Request, Supply, VERSION};
+pub use run::{RunEnd, RunHost, RunMirror, RunOpen, RunOver, RunStatus, RunWanted};
 pub use services::ServicesOffered;
 pub use sign_in::{Approve, Login, Logout, Pasted, SessionStatus, Visit};
+pub use status::{EntryStatus, Status};
 pub use wire_secret::WireSecret;

@@ -2,7 +2,10 @@
 //! JSON comes in, plain structs go out, and back; unknown properties are skipped.
 //! Carries a secret in one place: the session token of a host, which is worth something only at the run's own port.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::message::FailureOnWire;
 use crate::wire_secret::WireSecret;
@@ -22,6 +25,12 @@ pub struct RunWanted {
     /// Provider mirrors that are to stand for registries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mirrors: Vec<RunMirror>,
+    /// Name of the program that is run, for `credmint status`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub program: String,
+    /// Hostnames whose services the caller knows: of the others, the run has what their discovery documents say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub described: Vec<String>,
 }
 
 /// A provider mirror that stands for registries in a run.
@@ -59,6 +68,12 @@ pub struct RunHost {
     pub hostname: String,
     /// What the bridge accepts for this host, at this port, until the run ends.
     pub token: WireSecret,
+    /// What it says it offers, by name; left out where the caller knows, or it could not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub services: Option<BTreeMap<String, Value>>,
+    /// Why it could not be asked, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unasked: Option<String>,
 }
 
 /// Ends a run in good order; its object says nothing but that.
@@ -74,4 +89,25 @@ pub struct RunOver {
     /// What the bridge refused, each once, the first ones.
     #[serde(default)]
     pub failures: Vec<FailureOnWire>,
+}
+
+/// A run that is open, as `credmint status` shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunStatus {
+    /// Name of the program, as the caller gave it.
+    pub program: String,
+    /// Process of the `credmint exec` that runs it, where the kernel tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<u32>,
+    /// When it began, RFC 3339.
+    pub since: String,
+    /// Hosts that it can reach.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    /// Its loopback port.
+    #[serde(default)]
+    pub port: u16,
+    /// How many requests it was let in with so far.
+    #[serde(default)]
+    pub requests: u64,
 }

@@ -62,6 +62,8 @@ pub struct Bridge {
     pub port: Option<u16>,
     /// `audit`: what gets one line a request; without it none is written.
     pub audit: Option<Audit>,
+    /// `metrics_port`: loopback port where numbers are read; without it nobody listens.
+    pub metrics_port: Option<u16>,
 }
 
 /// Where the bridge's audit goes.

@@ -19,8 +19,10 @@ use crate::entries::{Entries, Entry};
 use crate::hook::Hooks;
 use crate::lock::Lock;
 use crate::material::SettingsCache;
+use crate::metrics::Metrics;
 use crate::offline;
 use crate::recipe::EntryKey;
+use crate::services::Discovered;
 use crate::sessions::{Keyring, Session, SessionKey, Sessions};
 use crate::stored::Stored;
 use crate::terraform_login::TerraformLogin;
@@ -33,6 +35,10 @@ pub(crate) struct Agent {
     pub(crate) entries: Entries,
     /// What is run after renewals.
     pub(crate) hooks: Hooks,
+    /// What hosts said they offer.
+    pub(crate) discovered: Discovered,
+    /// What is counted.
+    pub(crate) metrics: Metrics,
     /// What people are asked, and did not want.
     pub(crate) confirmations: Confirmations,
     /// Whether all of it is encrypted.
@@ -83,6 +89,8 @@ impl Agent {
             settings: SettingsCache::default(),
             entries: Entries::default(),
             hooks: Hooks::default(),
+            discovered: Discovered::default(),
+            metrics: Metrics::default(),
             confirmations: Confirmations::default(),
             lock: Lock::default(),
             sessions: Sessions::default(),

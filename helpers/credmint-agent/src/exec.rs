@@ -2,42 +2,59 @@
 //! A request comes in, the run's port and a session token for each host go out; the end of the connection comes in.
 //! Mints nothing: the first request through the bridge does. `protocol-spec/agent-protocol.md` §14.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use credmint_agent_protocol::{Got, Reply, RunEnd, RunHost, RunMirror, RunOpen, RunOver, RunWanted};
-use credmint_local_machine::RunDirectory;
+use credmint_agent_protocol::{Got, Reply, RunEnd, RunHost, RunMirror, RunOpen, RunOver, RunStatus, RunWanted};
+use credmint_local_machine::{RunDirectory, clock};
 use credmint_settings::{Deliver, Host, Settings};
-use credmint_vocabulary::{Failure, FailureKind, Hostname};
+use credmint_vocabulary::{Failure, FailureKind, Hostname, printable};
 use url::Url;
 
 use crate::agent::Agent;
 use crate::answers;
 use crate::bridge::{Mirror, OpenRun};
 use crate::connection::{Stream, receive, send};
-use crate::recipe::Recipe;
+use crate::recipe::{EntryKey, Recipe};
 use crate::server::{Ended, all_reads_of, caller_of};
+use crate::services::{self, Said};
 use crate::status;
 
 /// Opens a run, and keeps it until the caller ends it or goes away.
-pub(crate) async fn run(agent: &Rc<Agent>, stream: &mut dyn Stream, wanted: &RunWanted) -> Result<Reply, Ended> {
+pub(crate) async fn run(
+    agent: &Rc<Agent>,
+    (stream, peer): (&mut dyn Stream, Option<u32>),
+    wanted: &RunWanted,
+) -> Result<Reply, Ended> {
     agent.lock.check()?;
     let settings = agent.settings.in_files(wanted.settings.as_deref(), wanted.usual_settings.as_deref());
     let settings = settings.map_err(Failure::from)?;
     if agent.bridge_for(&settings).is_none() {
         return Err(answers::needs_to_stay("`credmint exec`").into());
     }
+    agent.metrics.want(&settings);
     agent.stay(settings.agent.idle_exit);
     let recipes = recipes(agent, stream, &settings).await?;
     let mirrors = wanted.mirrors.iter().filter_map(|wanted| mirror(&recipes, wanted)).collect();
-    let open = OpenRun::listen(agent, mirrors).await?;
+    let open = OpenRun::listen(agent, facts(wanted, peer, &recipes), mirrors).await?;
     note(agent, wanted);
     let directory = RunDirectory::make().map_err(|error| unusable(&error))?;
-    let ended = hold(stream, opened(&open, &directory, &recipes, &settings)).await;
+    let said = services::of_run(agent, &recipes, &wanted.described).await;
+    let ended = hold(stream, opened(&open, &directory, (&recipes, said), &settings)).await;
     // Not when we end before: `credmint` is still there then, and removes it.
     directory.remove();
     agent.stay(settings.agent.idle_exit);
     ended?;
     Ok(Reply::RunOver(RunOver { failures: open.failures().iter().map(Into::into).collect() }))
+}
+
+/// What `credmint status` says of a run: its caller names the program, the kernel the process.
+fn facts(wanted: &RunWanted, process: Option<u32>, recipes: &[Rc<Recipe>]) -> RunStatus {
+    let mut hosts: Vec<_> = recipes.iter().map(|recipe| recipe.hostname.to_string()).collect();
+    let others = hosts.split_off(hosts.len().min(MOST_NAMED)).len();
+    hosts.extend((others > 0).then(|| format!("{others} more")));
+    let (program, since) = (printable(&wanted.program, 60), clock::now().to_string());
+    RunStatus { program, process, since, hosts, ..RunStatus::default() }
 }
 
 /// Waits for the end of a run.
@@ -76,16 +93,23 @@ fn mirror(recipes: &[Rc<Recipe>], wanted: &RunMirror) -> Option<Mirror> {
 fn opened(
     open: &OpenRun,
     directory: &RunDirectory,
-    recipes: &[Rc<Recipe>],
+    (recipes, mut said): (&[Rc<Recipe>], BTreeMap<EntryKey, Said>),
     settings: &Settings,
 ) -> Result<RunOpen, Failure> {
-    let host = |hostname: &Hostname, recipe: &Rc<Recipe>| {
+    let host = |hostname: &Hostname, recipe: &Rc<Recipe>, said: Option<Said>| {
         let token = open.open_session(hostname, recipe)?.into();
-        Ok(RunHost { hostname: hostname.to_string(), token })
+        let (services, unasked) = said.map_or((None, None), |said| match said {
+            Ok(services) => (Some(services), None),
+            Err(why) => (None, Some(why)),
+        });
+        Ok(RunHost { hostname: hostname.to_string(), token, services, unasked })
     };
-    let hosts = recipes.iter().map(|recipe| host(&recipe.hostname, recipe)).collect::<Result<_, Failure>>()?;
+    let hosts = recipes
+        .iter()
+        .map(|recipe| host(&recipe.hostname, recipe, said.remove(&recipe.key)))
+        .collect::<Result<_, Failure>>()?;
     let registries = open.registries().filter(|(name, _)| !recipes.iter().any(|recipe| recipe.hostname == **name));
-    let registries = registries.map(|(name, recipe)| host(name, recipe)).collect::<Result<_, Failure>>()?;
+    let registries = registries.map(|(name, recipe)| host(name, recipe, None)).collect::<Result<_, Failure>>()?;
     let confirm = bridged(settings, true).map(ToString::to_string).collect();
     Ok(RunOpen { port: open.port(), directory: directory.path().display().to_string(), hosts, confirm, registries })
 }
@@ -100,3 +124,6 @@ fn unusable(error: &dyn std::error::Error) -> Failure {
     Failure::new(FailureKind::Settings, error.to_string())
         .hint("set CREDMINT_SOCKET or XDG_RUNTIME_DIR to a directory you can write")
 }
+
+/// How many hosts of a run are named in the status.
+const MOST_NAMED: usize = 16;

@@ -118,7 +118,11 @@ async fn wait(mut landing: Landing, recipe: &Recipe, deadline: Deadline) -> Outc
 /// Flies for all waiters, with a deadline of its own: the first may be gone when the last still waits.
 async fn fly(agent: Rc<Agent>, recipe: Rc<Recipe>, flight: Landing, sender: watch::Sender<Option<Outcome>>) {
     let deadline = Deadline::after(Instant::now(), WHOLE_FLIGHT);
+    let is_renewal = agent.entries.get(recipe.key).is_some();
     let made = mint(&agent, &recipe, deadline).await;
+    if is_renewal {
+        agent.metrics.counts.renewal(recipe.hostname.as_str(), made.is_ok());
+    }
     let wanted = agent.entries.land(recipe.key, &flight);
     let outcome = match made {
         // Who signed out meanwhile does not want it either.

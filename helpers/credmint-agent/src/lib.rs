@@ -22,6 +22,7 @@ mod logout;
 mod logout_remembered;
 mod loopback;
 mod material;
+mod metrics;
 mod offline;
 mod options;
 mod recipe;

@@ -15,7 +15,7 @@ use crate::lock::Sealable;
 use crate::sessions::{SessionKey, Sessions, SignIn};
 
 /// Names an entry: SHA-256 over route, identities, issuer and what the caller supplied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct EntryKey([u8; 32]);
 
 impl EntryKey {

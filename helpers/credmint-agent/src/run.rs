@@ -16,7 +16,7 @@ use crate::agent::Agent;
 use crate::listener::Listener;
 use crate::options::Options;
 use crate::renewal::HandedOut;
-use crate::{renewal, server};
+use crate::{metrics, renewal, server};
 
 /// Runs until the work is done, somebody says stop, or nobody needs it any more.
 pub(crate) fn run(options: Options) -> ExitCode {
@@ -69,12 +69,15 @@ async fn stay(options: &Options, hardening: Vec<String>) -> Result<(), Failure> 
     RunDirectory::sweep();
     let agent = Agent::new(false, hardening);
     let renewals = tokio::task::spawn_local(renewal::run(Rc::clone(&agent)));
+    let numbers = tokio::task::spawn_local(metrics::run(Rc::clone(&agent)));
     let handed_out = tokio::select! {
         () = accept(&agent, &listener) => HandedOut::Revoked,
         () = agent.stop.notified() => HandedOut::Revoked,
         () = told_to_end() => HandedOut::Revoked,
         () = idle(&agent) => HandedOut::LeftAlone,
     };
+    numbers.abort();
+    agent.metrics.withdraw();
     if let Some(bridge) = &agent.bridge {
         bridge.withdraw().await;
     }

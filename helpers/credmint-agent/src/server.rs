@@ -18,8 +18,8 @@ use crate::connection::{ConnectionError, Stream, receive_soon, send};
 use crate::recipe::{EntryKey, Recipe};
 use crate::sessions::Sessions;
 use crate::{
-    answers, certificate, confirm, exec, explain, failure, get, lock, login, logout, offline, services, sessions,
-    status, terraform_login,
+    answers, certificate, confirm, exec, explain, failure, get, lock, login, logout, metrics, offline, services,
+    sessions, status, terraform_login,
 };
 
 /// Serves the one request of a connection; `peer` is the caller's process, where the kernel tells it.
@@ -107,6 +107,8 @@ async fn answer(agent: &Rc<Agent>, (stream, peer): (&mut dyn Stream, Option<u32>
             sessions::end_those_over(agent, clock::now(), Instant::now());
             let read = agent.settings.in_files(settings.as_deref(), usual_settings.as_deref());
             let settings = read.unwrap_or_default();
+            agent.metrics.want(&settings);
+            metrics::listen(agent).await;
             let caller = caller_of(stream, all_reads_of(&settings)).await?;
             Ok(Reply::Status(status::status(agent, &settings, &caller).await))
         }
@@ -114,7 +116,7 @@ async fn answer(agent: &Rc<Agent>, (stream, peer): (&mut dyn Stream, Option<u32>
         Ask::Enrol(asked) => offline::enrol(agent, stream, &asked).await,
         Ask::Login(login) => login::login(agent, stream, &login).await,
         Ask::Logout(logout) => logout::logout(agent, stream, &logout).await,
-        Ask::Run(wanted) => exec::run(agent, stream, &wanted).await,
+        Ask::Run(wanted) => exec::run(agent, (stream, peer), &wanted).await,
         Ask::Lock(passphrase) => Ok(lock::lock(agent, passphrase).await?),
         Ask::Unlock(passphrase) => Ok(lock::unlock(agent, passphrase).await?),
         Ask::Stop => {
@@ -215,6 +217,7 @@ pub(crate) fn place(agent: &Agent, got: &Got) -> Result<(Hostname, Rc<Settings>)
     let hostname = Hostname::from_comparison_form(&got.hostname)
         .map_err(|error| Failure::new(FailureKind::Usage, format!("not a hostname: {error}")))?;
     let settings = agent.settings.of(got)?;
+    agent.metrics.want(&settings);
     agent.stay(if settings.agent.once { ONE_MORE_MOMENT } else { settings.agent.idle_exit });
     Ok((hostname, settings))
 }

@@ -11,6 +11,7 @@ use credmint_settings::Settings;
 use credmint_vocabulary::Hostname;
 
 use crate::agent::Agent;
+use crate::bridge::Bridge;
 use crate::entries::Entry;
 use crate::offline;
 use crate::recipe::{EntryKey, Recipe, session_of};
@@ -31,14 +32,17 @@ pub(crate) async fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Call
         pid: std::process::id(),
         started: agent.started.to_string(),
         hardening: agent.hardening.clone(),
-        bridge: agent.bridge.as_ref().map(crate::bridge::Bridge::addresses).unwrap_or_default(),
+        bridge: agent.bridge.as_ref().map(Bridge::addresses).unwrap_or_default(),
         entries,
         other_entries: others.len(),
         sessions: sessions(agent, settings).await,
         locked: agent.lock.status(),
         requests: offline::waiting(agent, &recipes),
         last_hook: agent.hooks.last(),
-        audit: agent.bridge.as_ref().and_then(crate::bridge::Bridge::lost_lines),
+        audit: agent.bridge.as_ref().and_then(Bridge::audit_trouble),
+        runs: agent.bridge.as_ref().map(Bridge::runs).unwrap_or_default(),
+        metrics: agent.metrics.addresses(),
+        metrics_trouble: agent.metrics.trouble(),
     }
 }
 

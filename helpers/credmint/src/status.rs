@@ -11,7 +11,7 @@ use crate::command_line::{AgentCommand, StatusArguments};
 use crate::explain::folded;
 use crate::out::{Style, Tone, phrases};
 use crate::sign_in::session;
-use crate::{agent, enrol, entry, out, people_host};
+use crate::{agent, enrol, entry, exec, out, people_host};
 
 /// Runs `credmint status`.
 pub(crate) fn run(arguments: &StatusArguments) -> Result<(), Failure> {
@@ -116,6 +116,7 @@ fn as_json(status: Option<&Status>, more: Option<(&[LastFailure], Option<&Failur
 fn render(status: Option<&Status>, failures: &[LastFailure], now: Timestamp, style: Style) -> String {
     let mut lines = about_agent(status, style);
     if let Some(status) = status {
+        lines.extend(status.runs.iter().flat_map(exec::status));
         lines.extend(status.sessions.iter().flat_map(|one| session::status(one, now, style)));
         lines.extend(status.requests.iter().flat_map(|one| enrol::text::status(one, style)));
         lines.extend(entries(status, now, style));
@@ -145,6 +146,13 @@ fn about_agent(status: Option<&Status>, style: Style) -> Vec<String> {
     lines.extend(list("bridge     ", &status.bridge));
     lines.extend(
         status.audit.as_ref().map(|lost| style.paint(Tone::Bad, &format!("audit      {}", printable(lost, 300)))),
+    );
+    lines.extend(list("metrics    ", &status.metrics));
+    lines.extend(
+        status
+            .metrics_trouble
+            .as_ref()
+            .map(|trouble| style.paint(Tone::Bad, &format!("metrics    {}", printable(trouble, 300)))),
     );
     lines.extend(status.last_hook.as_ref().map(|last| format!("hook       {}", printable(last, 300))));
     lines
@@ -247,6 +255,9 @@ mod tests {
             requests: vec![enrol::text::tests::request()],
             last_hook: None,
             audit: None,
+            runs: vec![exec::run_for_tests()],
+            metrics: vec!["127.0.0.1:9464".into(), "[::1]:9464".into()],
+            metrics_trouble: None,
         }
     }
 

@@ -39,6 +39,7 @@ pub mod home;
 pub mod http;
 pub mod kubernetes;
 pub mod memory;
+pub mod metrics;
 pub mod mirror;
 pub mod openbao;
 pub mod openid_provider;

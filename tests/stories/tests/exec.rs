@@ -77,6 +77,10 @@ fn the_program_ends_as_it_would_without_us() {
     assert!(missing.stderr.starts_with("credmint: no-such-program: there is no such program\n"), "{}", missing.stderr);
     let file = user.home.write("not-a-program", "");
     assert_eq!(exec(&user, &[&file.display().to_string()]).output().code, Some(126));
+    assert_eq!(exec(&user, &["/"]).output().code, Some(126), "a directory");
+    let nothing = user.home.run(executable("credmint")).args(["exec", "--"]).output();
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(64), ""));
+    assert!(nothing.stderr.contains("hint: "), "{}", nothing.stderr);
     // 4. Standard streams are its own.
     let output = exec(&user, &["/bin/sh", "-c", "cat; echo aside >&2"]).input("words").output();
     assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("words", "aside\n"));

@@ -32,7 +32,7 @@ pub(crate) const HOST: Keys = &[
     ],
     PEER,
 ];
-pub(crate) const BRIDGE: Keys = &[&[may("port"), may("audit")]];
+pub(crate) const BRIDGE: Keys = &[&[may("port"), may("audit"), may("metrics_port")]];
 pub(crate) const AGENT: Keys = &[&[may("mode"), may("idle_exit"), may("after_renewal"), may("ask")]];
 
 /// Reads one host; `known` has the identities and issuers already.
@@ -98,7 +98,17 @@ fn token_issuer<'k>(
 
 pub(crate) fn bridge(table: &Table) -> Result<Bridge, SettingsError> {
     let fields = Fields::open(table, BRIDGE)?;
-    Ok(Bridge { port: fields.optional("port", Item::port)?, audit: fields.optional("audit", audit)? })
+    let bridge = Bridge {
+        port: fields.optional("port", Item::port)?,
+        audit: fields.optional("audit", audit)?,
+        metrics_port: fields.optional("metrics_port", Item::port)?,
+    };
+    if bridge.port.is_some() && bridge.port == bridge.metrics_port {
+        return Err(fields
+            .error_at("metrics_port", "`metrics_port` and `port` are the same")
+            .with_hint("give the numbers a port of their own"));
+    }
+    Ok(bridge)
 }
 
 /// Reads where the audit goes: a path has a root or `~` before it, so that the word is none.

@@ -18,17 +18,22 @@ use crate::get::jitter;
 
 type Outcome = Result<Response<Incoming>, HttpsError>;
 
-/// Sends a request until there is an answer to pass on; `None` when none began by the deadline.
-pub(super) async fn answer(upstream: &Upstream, request: Request<Incoming>, deadline: Instant) -> Option<Outcome> {
+/// Sends a request until there is an answer to pass on; `None` when none began by the deadline. Each further try is told.
+pub(super) async fn answer(
+    upstream: &Upstream,
+    request: Request<Incoming>,
+    deadline: Instant,
+    told: impl Fn(),
+) -> Option<Outcome> {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     if !is_read || !request.body().is_end_stream() {
         return timeout_at(deadline.into(), upstream.request(request)).await.ok();
     }
-    read(upstream, &request.into_parts().0, deadline).await
+    read(upstream, &request.into_parts().0, deadline, told).await
 }
 
 /// The same for a request that has no body.
-pub(super) async fn read(upstream: &Upstream, parts: &Parts, deadline: Instant) -> Option<Outcome> {
+pub(super) async fn read(upstream: &Upstream, parts: &Parts, deadline: Instant, told: impl Fn()) -> Option<Outcome> {
     let mut tries = Tries { since: Instant::now(), deadline, so_far: 0, broke: false };
     loop {
         let request = Request::from_parts(parts.clone(), Empty::<Bytes>::new());
@@ -39,6 +44,7 @@ pub(super) async fn read(upstream: &Upstream, parts: &Parts, deadline: Instant) 
         // What came of this try is over before the next begins.
         drop(outcome);
         sleep(wait).await;
+        told();
     }
 }
 

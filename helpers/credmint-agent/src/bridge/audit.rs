@@ -53,6 +53,11 @@ impl Audit {
         trouble.as_ref().map(|own| format!("{} lines lost, the last at {}: {}", own.lost, own.last, own.why))
     }
 
+    /// Counts the lines that are lost.
+    pub(super) fn lost(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, |trouble| trouble.lost)
+    }
+
     /// Writes a line; one that cannot be written is counted.
     pub(super) fn write(&self, place: &Place, line: &Line, outcome: &Outcome) {
         let took = u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX);

@@ -43,7 +43,7 @@ pub(super) async fn answer(
     let hostname = target.as_ref().map(|target| target.hostname().clone());
     let (watched, answered) = match visit(&agent, &way, target, &request) {
         Ok(visit) => {
-            let watched = Watched::begin(&agent, &visit, request.method());
+            let watched = Watched::begin(&agent, &way, &visit, request.method());
             (Some(watched), forward(&agent, visit, request).await)
         }
         Err(failure) => (None, Err(failure)),
@@ -77,14 +77,15 @@ async fn forward(agent: &Rc<Agent>, visit: Visit, request: Request<Incoming>) ->
     let upstream = upstream_of(agent, &pair.first)?;
     let (parts, body) = request.into_parts();
     if let AnsweredBy::Mirror(run, asked) = &visit.answered_by {
-        let reading = Reading::of(&pair, &upstream, &parts.headers, start)?;
+        let reading = Reading::of(&pair, &upstream, &parts.headers, start, &agent.metrics.counts)?;
         let rewriter = rewriter(agent, &visit)?;
         return mirror::answer(&run.mirrors, &reading, asked, rewriter).await;
     }
     let patience = patience(visit.asker, &parts.method);
     let request = Request::from_parts(outgoing(parts, &visit, &pair)?, body);
     let hostname = &visit.recipe.hostname;
-    let answered = again::answer(&upstream, request, start + patience).await;
+    let answered =
+        again::answer(&upstream, request, start + patience, || agent.metrics.counts.retry(hostname.as_str())).await;
     let response = answered.ok_or_else(|| slow(hostname, patience))?;
     incoming(agent, &visit, &pair.first, response.map_err(|error| unreachable(hostname, &error))?).await
 }

@@ -52,6 +52,7 @@ pub(crate) struct Bridge {
     sessions: Sessions,
     capabilities: Capabilities,
     audit: Audit,
+    open_runs: RefCell<Vec<Rc<run::Run>>>,
     /// How many runs of `credmint exec` there were.
     runs: Cell<run::RunNumber>,
 }
@@ -82,9 +83,14 @@ impl Bridge {
         self.listening.borrow().values().flatten().map(|listening| listening.address.to_string()).collect()
     }
 
-    /// Says which lines of the audit are lost.
-    pub(crate) fn lost_lines(&self) -> Option<String> {
+    /// Says which lines of the audit are lost, in words.
+    pub(crate) fn audit_trouble(&self) -> Option<String> {
         self.audit.trouble()
+    }
+
+    /// Counts the lines of the audit that are lost.
+    pub(crate) fn lost_lines(&self) -> u64 {
+        self.audit.lost()
     }
 
     /// Gives the ports back, so that the next agent may have them while this one still ends.

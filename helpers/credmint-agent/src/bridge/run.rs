@@ -8,10 +8,12 @@ use std::time::Instant;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use credmint_agent_protocol::RunStatus;
 use credmint_vocabulary::{Failure, FailureKind, Hostname, Secret};
 use tokio::sync::Notify;
 use zeroize::Zeroizing;
 
+use super::Bridge;
 use super::listen::{self, Listening};
 use super::mirror::{Mirror, Mirrors};
 use crate::agent::Agent;
@@ -23,6 +25,8 @@ pub(crate) type RunNumber = u64;
 /// Holds what the requests of a run have in common.
 pub(super) struct Run {
     number: RunNumber,
+    /// What may be said of it.
+    facts: RefCell<RunStatus>,
     /// What was refused, each once: told to the person when the run is over.
     failures: RefCell<Vec<Failure>>,
     /// The mirrors that stand for registries in it.
@@ -32,6 +36,11 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// Counts a request.
+    pub(super) fn count(&self) {
+        self.facts.borrow_mut().requests += 1;
+    }
+
     /// Notes what was refused.
     pub(super) fn note(&self, failure: &Failure) {
         let mut failures = self.failures.borrow_mut();
@@ -69,6 +78,13 @@ pub(super) fn token_of(field: &[u8], run: Option<RunNumber>) -> Option<Zeroizing
     Some(Zeroizing::new(pair.get(colon + 1..)?.to_vec()))
 }
 
+impl Bridge {
+    /// Describes the runs that are open, the oldest first.
+    pub(crate) fn runs(&self) -> Vec<RunStatus> {
+        self.open_runs.borrow().iter().map(|run| run.facts.borrow().clone()).collect()
+    }
+}
+
 /// Keeps a run open.
 pub(crate) struct OpenRun {
     agent: Rc<Agent>,
@@ -78,12 +94,13 @@ pub(crate) struct OpenRun {
 
 impl OpenRun {
     /// Listens on a port that nobody has, on both loopback families.
-    pub(crate) async fn listen(agent: &Rc<Agent>, mirrors: Vec<Mirror>) -> Result<Self, Failure> {
+    pub(crate) async fn listen(agent: &Rc<Agent>, facts: RunStatus, mirrors: Vec<Mirror>) -> Result<Self, Failure> {
         let bridge = agent.bridge.as_ref().ok_or_else(none)?;
         let number = bridge.runs.get() + 1;
         bridge.runs.set(number);
-        let run =
-            Rc::new(Run { number, failures: RefCell::default(), mirrors: Mirrors::of(mirrors), over: Notify::new() });
+        let (facts, mirrors) = (facts.into(), Mirrors::of(mirrors));
+        let run = Run { number, facts, failures: RefCell::default(), mirrors, over: Notify::new() };
+        let run = Rc::new(run);
         let mut listening = listen::listen(agent, 0, Some(&run)).await;
         for _ in 0..TRIES {
             // Free on one family and taken on the other.
@@ -92,7 +109,10 @@ impl OpenRun {
             }
             listening = listen::listen(agent, 0, Some(&run)).await;
         }
-        Ok(Self { agent: Rc::clone(agent), run, listening: listening? })
+        let open = Self { agent: Rc::clone(agent), run, listening: listening? };
+        open.run.facts.borrow_mut().port = open.port();
+        bridge.open_runs.borrow_mut().push(Rc::clone(&open.run));
+        Ok(open)
     }
 
     /// Gives its port.
@@ -121,6 +141,7 @@ impl Drop for OpenRun {
     fn drop(&mut self) {
         self.listening.clear();
         if let Some(bridge) = &self.agent.bridge {
+            bridge.open_runs.borrow_mut().retain(|run| run.number != self.run.number);
             bridge.sessions.close_run(self.run.number);
             bridge.capabilities.close_run(self.run.number);
         }

@@ -80,7 +80,8 @@ impl Target {
     }
 }
 
-fn has_segment(path: &str, segment: &str) -> bool {
+/// Tells whether a path has a segment of this name.
+pub(super) fn has_segment(path: &str, segment: &str) -> bool {
     path.split('?').next().unwrap_or(path).split('/').any(|part| part == segment)
 }
 

@@ -1,5 +1,5 @@
 //! A request that somebody has the right to, from its beginning to its end, however it ends.
-//! Who asks for what comes in, then the answer on its way; at the end there is a line for the audit.
+//! Who asks for what comes in, then the answer on its way; at the end it is counted, and there is a line for the audit.
 //! Changes nothing of what passes. `protocol-spec/bridge-protocol.md`, Audit.
 
 use std::pin::Pin;
@@ -15,8 +15,11 @@ use hyper::body::{Frame, SizeHint};
 
 use super::audit::{Audit, Line, Outcome};
 use super::reply::Body;
+use super::run::Way;
+use super::target::{Asker, has_segment};
 use super::visit::Visit;
 use crate::agent::Agent;
+use crate::metrics::Counts;
 use crate::recipe::EntryKey;
 
 /// A request whose answer has not begun. Dropped without one, it has ended all the same.
@@ -28,12 +31,14 @@ pub(super) struct Watched {
 
 impl Watched {
     /// Begins to watch.
-    pub(super) fn begin(agent: &Rc<Agent>, visit: &Visit, method: &Method) -> Self {
+    pub(super) fn begin(agent: &Rc<Agent>, way: &Way, visit: &Visit, method: &Method) -> Self {
+        way.run.iter().for_each(|run| run.count());
         let (host, path) = (visit.recipe.hostname.to_string(), visit.shown.clone());
         let line = Line { host, identity: String::new(), method: method.to_string(), path };
         let audit = agent.bridge.as_ref().map(|bridge| bridge.audit.clone());
         let audit = audit.zip(visit.recipe.settings.bridge.audit.clone());
-        let seen = Seen { audit, line, start: Instant::now(), status: None, sent: 0 };
+        let (counts, service) = (agent.metrics.counts.clone(), service(visit));
+        let seen = Seen { audit, counts, service, line, start: Instant::now(), status: None, sent: 0 };
         Self { agent: Rc::clone(agent), key: visit.recipe.key, seen: Some(seen) }
     }
 
@@ -63,6 +68,8 @@ impl Drop for Watched {
 /// What was seen of a request; when it is dropped, the request has ended.
 struct Seen {
     audit: Option<(Audit, Place)>,
+    counts: Counts,
+    service: &'static str,
     line: Line,
     start: Instant,
     status: Option<u16>,
@@ -72,9 +79,22 @@ struct Seen {
 impl Drop for Seen {
     fn drop(&mut self) {
         let outcome = Outcome { status: self.status, bytes: self.sent, took: self.start.elapsed() };
+        let series = (self.line.host.as_str(), self.service);
+        self.counts.request(series, outcome.status, outcome.took, outcome.bytes);
         if let Some((audit, place)) = &self.audit {
             audit.write(place, &self.line, &outcome);
         }
+    }
+}
+
+/// Names what was asked, in one of few words.
+fn service(visit: &Visit) -> &'static str {
+    match visit.asker {
+        Asker::Providers => "providers",
+        Asker::Remote => "remote",
+        Asker::Files => "files",
+        Asker::Modules if has_segment(visit.url.path(), "modules") => "modules",
+        Asker::Modules => "other",
     }
 }
 

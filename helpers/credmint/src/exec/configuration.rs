@@ -3,7 +3,7 @@
 //! Reads files and changes none. Terraform `cliconfig.go`: who names a file by `TF_CLI_CONFIG_FILE` gets no other.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
@@ -14,14 +14,15 @@ use super::mirrors::Mirrors;
 use super::open_run::OpenRun;
 use crate::command_line::Tool;
 use crate::hcl::{Item, items};
+use crate::people_host;
 use crate::setup::{Places, Services, is_name_of, read, services_in, usual_tool};
 
 /// Makes the text for a run.
-pub(crate) fn for_run(open: &OpenRun, mirrors: &Mirrors, program: &OsString) -> Result<String, Failure> {
-    let hosts = open.hosts.iter().map(|host| Led {
-        hostname: &host.hostname,
-        services: Services::on_bridge(&host.hostname, open.port),
-        is_on_bridge: true,
+pub(crate) fn for_run(open: &OpenRun, mirrors: &Mirrors, program: &OsStr) -> Result<String, Failure> {
+    let hosts = open.hosts.iter().map(|host| {
+        let usual = || Services::on_bridge(&host.hostname, open.port);
+        let offered = host.services.as_ref().map(|offered| Services::offered(&host.hostname, open.port, offered));
+        Led { hostname: &host.hostname, services: offered.unwrap_or_else(usual), is_on_bridge: true }
     });
     let registries = open.registries.iter().map(|registry| Led {
         hostname: &registry.hostname,
@@ -43,14 +44,32 @@ struct Led<'a> {
 /// Gives the address for providers of a host that a mirror stands for.
 type Providers<'a> = dyn Fn(&Hostname) -> Option<String> + 'a;
 
+/// Lists the hosts whose services stand in the person's own configuration, on a bridge.
+pub(crate) fn described(program: &OsStr) -> Result<Vec<String>, Failure> {
+    let mut hosts = Vec::new();
+    for (path, source) in sources(program)? {
+        let source = in_hcl(&path, &source)?;
+        let found = items(&source).map_err(|at| malformed(&path, &source, at))?;
+        let blocks = found.iter().filter_map(|item| described_by(source.get(item.span.clone())?, item));
+        hosts.extend(blocks);
+    }
+    Ok(hosts)
+}
+
+fn described_by(text: &str, item: &Item) -> Option<String> {
+    let [kind, label] = item.words.as_slice() else { return None };
+    let hostname = people_host::read(label).ok().filter(|_| kind == "host")?.hostname;
+    services_in(text)?.is_on_bridge(&hostname).then(|| hostname.to_string())
+}
+
 /// Tells where the tool would get its providers.
-pub(crate) fn installation(program: &OsString) -> Result<Option<Installation>, Failure> {
+pub(crate) fn installation(program: &OsStr) -> Result<Option<Installation>, Failure> {
     Ok(installation::installation(&merged(&sources(program)?, Vec::new(), &|_| None)?))
 }
 
 /// Leaves to the run around this one the hosts that a mirror stands for in it: the mirror is known to that run alone, which goes on
 /// longer than this one, and its session token is in the environment.
-pub(crate) fn leave_to_outer_run(open: &mut OpenRun, program: &OsString) -> Result<(), Failure> {
+pub(crate) fn leave_to_outer_run(open: &mut OpenRun, program: &OsStr) -> Result<(), Failure> {
     let text = merged(&sources(program)?, Vec::new(), &|_| None)?;
     let found = items(&text).unwrap_or_default();
     let is_mirrored = |host: &Hostname| {
@@ -65,13 +84,13 @@ pub(crate) fn leave_to_outer_run(open: &mut OpenRun, program: &OsString) -> Resu
 }
 
 /// Reads the files of the tool.
-fn sources(program: &OsString) -> Result<Vec<(PathBuf, String)>, Failure> {
+fn sources(program: &OsStr) -> Result<Vec<(PathBuf, String)>, Failure> {
     let source = |path: PathBuf| Ok(read(&path)?.map(|text| (path, text)));
     files(program).into_iter().filter_map(|path| source(path).transpose()).collect()
 }
 
 /// Lists the files that the tool would read, in its order.
-fn files(program: &OsString) -> Vec<PathBuf> {
+fn files(program: &OsStr) -> Vec<PathBuf> {
     let is_tofu = Path::new(program).file_stem().is_some_and(|name| name == Tool::Tofu.program());
     let tool = if is_tofu { Tool::Tofu } else { usual_tool() };
     let Ok(places) = Places::of(tool) else { return Vec::new() };

@@ -16,6 +16,7 @@ mod open_run;
 mod show;
 mod stand_in;
 mod state;
+mod told;
 mod variables;
 
 use std::ffi::OsString;
@@ -29,6 +30,9 @@ use crate::out;
 use mirrors::Mirrors;
 use open_run::{OpenRun, Over, Watch};
 pub(crate) use show::{EnvArguments, run as env};
+pub(crate) use told::status;
+#[cfg(test)]
+pub(crate) use told::tests::run as run_for_tests;
 
 /// `credmint exec`.
 #[derive(Debug, Args)]
@@ -50,11 +54,15 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     };
     let pem = arguments.env.as_deref().map(state::pem).transpose()?;
     let mirrors = mirrors(program)?;
-    let (mut open, connection) = OpenRun::begin(mirrors.wanted())?;
+    let (mut open, connection) = OpenRun::begin(program, mirrors.wanted())?;
     let has_hosts = !open.hosts.is_empty() || !open.confirm.is_empty();
     configuration::leave_to_outer_run(&mut open, program)?;
     say_who_is_left_out(&open.confirm);
+    say_who_was_not_asked(&open);
     mirrors.remarks().iter().for_each(|remark| out::remark(remark));
+    if pem.is_none() && state::is_used() {
+        state::not_taken(&show::settings()?).iter().for_each(|line| out::remark(line));
+    }
     let mut variables = variables::for_run(&open, &mirrors, program)?;
     match pem {
         Some(pem) => variables.extend(pem),
@@ -86,7 +94,17 @@ fn say_who_is_left_out(confirm: &[Hostname]) {
 /// Finds the mirrors of the CLI configuration that lead to hosts of the settings.
 fn mirrors(program: &OsString) -> Result<Mirrors, Failure> {
     let Some(found) = configuration::installation(program)? else { return Ok(Mirrors::default()) };
-    Ok(Mirrors::of(&found, &show::hosts()?.1))
+    Ok(Mirrors::of(&found, &show::hosts(&show::settings()?).1))
+}
+
+/// Says of which hosts the run has the usual services alone, and why.
+fn say_who_was_not_asked(open: &OpenRun) {
+    for (host, why) in open.hosts.iter().filter_map(|host| Some((&host.hostname, host.unasked.as_ref()?))) {
+        let why = printable(why, 300);
+        out::remark(&format!(
+            "{host} was not asked which services it has ({why}): the run has its modules and providers"
+        ));
+    }
 }
 
 fn nothing_to_reach() -> Failure {

@@ -2,6 +2,8 @@
 //! The environment's settings come in, a port and session tokens go out; at the end, what was refused.
 //! When the agent goes away meanwhile, somebody stands in for it at the port, and says so.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -9,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{Answer, Reply, RunEnd, RunHost, RunMirror, RunOpen, RunWanted, receive, say};
 use credmint_local_machine::{Connection, HeldRunDirectory, RunDirectory};
-use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Secret};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Secret, printable};
+use serde_json::Value;
 
-use super::stand_in;
+use super::{configuration, stand_in};
 use crate::agent;
 
 /// One host of a run.
@@ -20,6 +23,10 @@ pub(crate) struct Served {
     pub(crate) hostname: Hostname,
     /// What the bridge accepts for it.
     pub(crate) token: Secret<String>,
+    /// What it says it offers, if it was asked.
+    pub(crate) services: Option<BTreeMap<String, Value>>,
+    /// Why it could not be asked.
+    pub(crate) unasked: Option<String>,
 }
 
 /// Keeps a run open.
@@ -52,8 +59,11 @@ pub(crate) enum Over {
 
 impl OpenRun {
     /// Begins one, and starts an agent if there is none.
-    pub(crate) fn begin(mirrors: Vec<RunMirror>) -> Result<(Self, Connection), Failure> {
-        let wanted = RunWanted { settings: agent::settings(), mirrors, ..RunWanted::default() };
+    pub(crate) fn begin(program: &OsStr, mirrors: Vec<RunMirror>) -> Result<(Self, Connection), Failure> {
+        let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
+        let described = configuration::described(program)?;
+        let (settings, program) = (agent::settings(), printable(&name, 60));
+        let wanted = RunWanted { settings, program, described, mirrors, ..RunWanted::default() };
         let (open, connection) = agent::open_run(wanted)?;
         let RunOpen { port, directory, hosts, confirm, registries } = open;
         let (directory, held) = RunDirectory::hold(PathBuf::from(directory));
@@ -90,7 +100,8 @@ impl Watch {
 }
 
 fn served(host: RunHost) -> Result<Served, Failure> {
-    Ok(Served { hostname: hostname(&host.hostname)?, token: host.token.into_secret() })
+    let RunHost { hostname: name, token, services, unasked } = host;
+    Ok(Served { hostname: hostname(&name)?, token: token.into_secret(), services, unasked })
 }
 
 fn hostname(name: &str) -> Result<Hostname, Failure> {

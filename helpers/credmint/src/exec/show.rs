@@ -4,7 +4,7 @@
 
 use clap::Args;
 use credmint_local_machine::SettingsFiles;
-use credmint_settings::Deliver;
+use credmint_settings::{Deliver, Settings};
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 use serde_json::json;
 
@@ -37,10 +37,14 @@ struct Shown {
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &EnvArguments) -> Result<(), Failure> {
-    let (confirm, hosts) = hosts()?;
+    let settings = settings()?;
+    let (confirm, hosts) = hosts(&settings);
     say_who_is_left_out(&confirm);
     let mirrors = super::mirrors(&usual_tool().program().into())?;
     mirrors.remarks().iter().for_each(|remark| out::remark(remark));
+    if arguments.env.is_none() {
+        state::not_taken(&settings).iter().for_each(|line| out::remark(line));
+    }
     let mut all = of_run(&hosts, &mirrors);
     if let Some(named) = &arguments.env {
         let pem = state::pem(named)?;
@@ -94,15 +98,19 @@ fn line(one: &Shown) -> String {
     }
 }
 
-/// Lists the hosts that the bridge serves: of which a person allows each use, and those of a run.
-pub(crate) fn hosts() -> Result<(Vec<Hostname>, Vec<Hostname>), Failure> {
-    let Some(files) = SettingsFiles::find() else { return Ok(<_>::default()) };
+/// Reads the settings; none are none.
+pub(crate) fn settings() -> Result<Settings, Failure> {
+    let Some(files) = SettingsFiles::find() else { return Ok(Settings::default()) };
     let texts = files.read().map_err(|error| Failure::new(FailureKind::Settings, error.to_string()))?;
-    let settings = credmint_settings::read(&texts).map_err(|error| settings_failure(&error))?;
+    credmint_settings::read(&texts).map_err(|error| settings_failure(&error))
+}
+
+/// Lists the hosts that the bridge serves: of which a person allows each use, and those of a run.
+pub(crate) fn hosts(settings: &Settings) -> (Vec<Hostname>, Vec<Hostname>) {
     let bridged = settings.hosts.iter().filter(|(_, host)| host.deliver == Deliver::Bridge);
     let (confirm, of_run): (Vec<_>, Vec<_>) = bridged.partition(|(_, host)| host.confirm);
     let names = |hosts: Vec<(&Hostname, _)>| hosts.into_iter().map(|(name, _)| name.clone()).collect();
-    Ok((names(confirm), names(of_run)))
+    (names(confirm), names(of_run))
 }
 
 #[cfg(test)]

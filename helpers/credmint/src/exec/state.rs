@@ -4,6 +4,7 @@
 
 use credmint_agent_protocol::{Answer, Ask, Credential};
 use credmint_local_machine::environment;
+use credmint_settings::{Deliver, Settings};
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 use http::Uri;
 
@@ -22,6 +23,30 @@ pub(crate) fn led<'a, T>(address: &str, hosts: &'a [T], name: impl Fn(&T) -> &Ho
 /// Gives the caller's own addresses.
 pub(crate) fn addresses() -> Vec<(&'static str, String)> {
     ADDRESSES.into_iter().filter_map(|name| Some((name, environment::read(name)?))).collect()
+}
+
+/// Tells whether the caller's environment names a state.
+pub(crate) fn is_used() -> bool {
+    !addresses().is_empty()
+}
+
+/// Says where Terraform goes without the bridge, though the settings know the host: it is not obvious why.
+pub(crate) fn not_taken(settings: &Settings) -> Vec<String> {
+    let hosts: Vec<_> = settings.hosts.iter().collect();
+    let reason = |name: &str, address: &str| {
+        let ((host, own), _) = led(address, &hosts, |(name, _)| *name)?;
+        let (why, remedy) = match own.deliver {
+            Deliver::Bridge if !own.confirm => return None,
+            Deliver::Bridge => ("is asked about at each use (confirm = true)", "leave `confirm` out for it".to_owned()),
+            Deliver::Token => ("has deliver = \"token\"", "deliver = \"bridge\" leads there".to_owned()),
+            _ => ("has deliver = \"inline\"", format!("credmint exec --env={host} hands Terraform its certificate")),
+        };
+        Some(format!("{name} leads to {host}, which {why}: Terraform goes there without the bridge; hint: {remedy}"))
+    };
+    let mut all: Vec<String> = addresses().iter().filter_map(|(name, address)| reason(name, address)).collect();
+    // The lock addresses lead to the same host: said once.
+    all.truncate(1);
+    all
 }
 
 /// Refuses what would go to the wrong place: Terraform sends one name and password wherever its addresses lead.

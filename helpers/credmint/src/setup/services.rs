@@ -121,6 +121,11 @@ impl Services {
         self.others > 0 || self.addresses.iter().any(is_theirs)
     }
 
+    /// Tells whether any of these leads to the bridge, at whatever port.
+    pub(crate) fn is_on_bridge(&self, host: &Hostname) -> bool {
+        self.addresses.values().any(|value| path_on_bridge(host, value).is_some())
+    }
+
     /// Keeps what an earlier run wrote, on the port of this one, as long as the host has not said what it offers.
     #[must_use]
     pub(crate) fn keeping(self, host: &Hostname, present: &Self) -> Self {

@@ -17,6 +17,7 @@ use crate::bridge::rewrite::ours;
 use crate::bridge::{again, refusal};
 use crate::entries::Entry;
 use crate::get::Pair;
+use crate::metrics::Counts;
 
 /// Knows whom to ask, and as whom.
 pub(in crate::bridge) struct Reading<'a> {
@@ -24,6 +25,7 @@ pub(in crate::bridge) struct Reading<'a> {
     upstream: &'a Upstream,
     headers: HeaderMap,
     start: Instant,
+    counts: Counts,
 }
 
 impl<'a> Reading<'a> {
@@ -33,13 +35,14 @@ impl<'a> Reading<'a> {
         upstream: &'a Upstream,
         client: &HeaderMap,
         start: Instant,
+        counts: &Counts,
     ) -> Result<Self, Failure> {
         let kept = [header::USER_AGENT, HeaderName::from_static("x-terraform-version")];
         let kept = kept.into_iter().filter_map(|name| Some((name.clone(), client.get(name)?.clone())));
         let mut headers: HeaderMap = kept.collect();
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         authorize(&mut headers, pair)?;
-        Ok(Self { entry: &pair.first, upstream, headers, start })
+        Ok(Self { entry: &pair.first, upstream, headers, start, counts: counts.clone() })
     }
 
     /// Gives the host that is read from.
@@ -64,7 +67,8 @@ impl<'a> Reading<'a> {
     /// Asks for what stands at an address, from the beginning of the client's question for no longer than it waits.
     pub(super) async fn get(&self, mut url: Url, patience: Duration) -> Result<(Url, Response<Incoming>), Failure> {
         for _ in 0..MOST_REDIRECTS {
-            let answered = again::read(self.upstream, &self.request(&url)?, self.start + patience).await;
+            let told = || self.counts.retry(self.hostname().as_str());
+            let answered = again::read(self.upstream, &self.request(&url)?, self.start + patience, told).await;
             let response = answered.ok_or_else(|| slow(self.hostname(), patience))?;
             let response = response.map_err(|error| unreachable(self.hostname(), &error))?;
             if !response.status().is_redirection() {

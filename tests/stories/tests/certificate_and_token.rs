@@ -1,7 +1,8 @@
 //! A registry that wants a client certificate at the door and a bearer token for all that is behind it.
 
-use credmint_stories::{Company, HOST, User, file_identity, terraform, token_host};
+use credmint_stories::{AS_IT_IS, Company, HOST, User, file_identity, person, terraform, token_host};
 use credmint_test_kit::encoding::claims;
+use credmint_test_kit::home::executable;
 use credmint_test_kit::{Gate, Registry};
 
 /// Lets in nobody without a bearer token, archives included.
@@ -102,5 +103,36 @@ fn a_token_that_cannot_be_had_is_a_failure_that_names_its_issuer() {
     let output = user.get().output();
     assert_ne!(output.code, Some(0));
     assert!(output.stderr.contains("issuer") && output.stderr.contains("hint: "), "{}", output.stderr);
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn signing_out_ends_what_a_person_had_of_both() {
+    let (company, mut user) = (company(), User::move_in());
+    let host = format!("upstream = \"{}\"\ntoken_issuer = \"as-it-is\"", company.registry.address());
+    let person = person(&company.provider, "");
+    user.settings(&(person + &company.issuer() + AS_IT_IS + &company.host("me", &host)));
+    const PATH: &str = "v1/modules/corp/network/aws/versions";
+
+    // 1. Nobody is signed in: neither of the two can be had, and the command that helps is named.
+    let output = user.get().output();
+    assert!(output.code == Some(77) && output.stderr.contains("credmint login me"), "{}", output.stderr);
+    // 2. A sign-in serves for both.
+    user.signs_in(&company.provider, "alice");
+    let session = user.got("token");
+    assert_eq!(user.ask_bridge("127.0.0.1", PATH, &session).status, 200);
+    user.watch_issued(&company.provider);
+    let status = user.credmint(&["status"]).stdout;
+    assert!(status.contains("registry-cert") && status.contains("as-it-is"), "{status}");
+    // 3. Locked, there is neither; unlocked, both are there again, and nothing was asked for anew.
+    user.home.run(executable("credmint")).args(["lock"]).input("correct horse\n").output().success();
+    assert_ne!(user.ask_bridge("127.0.0.1", PATH, &session).status, 200);
+    user.home.run(executable("credmint")).args(["unlock"]).input("correct horse\n").output().success();
+    assert_eq!(user.ask_bridge("127.0.0.1", PATH, &session).status, 200);
+    assert_eq!(company.pki.minted(), 1);
+    // 4. Signed out, the run is over.
+    user.credmint(&["logout", "me"]);
+    assert_eq!(user.ask_bridge("127.0.0.1", PATH, &session).status, 401);
+    assert!(user.credmint(&["status"]).stdout.contains("Nothing is kept."));
     user.canary.check(&user.home);
 }

@@ -19,9 +19,8 @@ use crate::authority::{Authority, is_page, may_be_asked_anew};
 use crate::error::GrantError;
 use crate::grant::{Grant, Granted, World, needed, refuse_expired};
 use crate::pending::Pending;
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, clock_note};
 use crate::vault::{client_identity, read_needed};
-use crate::vault_pki::clock_note;
 
 /// What proves who asks.
 #[derive(Default)]

@@ -13,8 +13,8 @@ use credmint_vocabulary::Timestamp;
 
 use crate::error::GrantError;
 use crate::grant::{Grant, Granted, World};
+use crate::prepared::{generate_key, known};
 use crate::template::{fill, fill_list};
-use crate::vault_pki::{generate_key, known};
 
 /// Keeps the authorities by the name of their issuer.
 #[derive(Debug, Default)]

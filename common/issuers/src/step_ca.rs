@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::authority::{Authority, may_be_asked_anew};
 use crate::error::GrantError;
 use crate::grant::{Grant, Granted, World, needed, refuse_expired};
-use crate::prepared::Prepared;
-use crate::vault_pki::clock_note;
+use crate::prepared::{Prepared, clock_note};
 use crate::wiped::to_json;
 
 /// Is the body of `/1.0/sign`.

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use credmint_client_identity::{Asked, ClientIdentity, KeyAlgorithm, Names, PrivateKey, SigningRequest};
 use credmint_identities::SubjectToken;
 use credmint_settings::VaultPki;
-use credmint_vocabulary::{Expiry, Secret, printable};
+use credmint_vocabulary::{Expiry, Secret};
 use vaultrs::api::pki::requests::SignCertificateRequest;
 use vaultrs::api::pki::responses::SignCertificateResponse;
 
 use crate::error::GrantError;
 use crate::grant::{Grant, Granted, World};
-use crate::template::{Known, fill, fill_list};
+use crate::prepared::{clock_note, generate_key, known, names};
 use crate::vault::{Envelope, Line, Reply, check_path, check_role, give_back, log_in, revoke, told};
 
 pub use rules::{Effect, Finding};
@@ -110,45 +110,13 @@ pub(crate) async fn preflight(
 fn asked(settings: &VaultPki, subject: Option<&SubjectToken>) -> Result<Asked, GrantError> {
     check_path("mount", &settings.mount)?;
     check_role(&settings.role)?;
-    Ok(Asked { names: names(settings, known(subject))?, ttl: settings.ttl })
+    Ok(Asked { names: names(&settings.names, known(subject))?, ttl: settings.ttl })
 }
 
 async fn prepare(asked: Asked, algorithm: KeyAlgorithm) -> Result<Prepared, GrantError> {
     let key = generate_key(algorithm).await?;
     let request = SigningRequest::new(&key, &asked.names)?;
     Ok(Prepared { algorithm, key, request, ttl: asked.ttl, asked })
-}
-
-/// Makes a key; RSA takes long enough to keep others waiting, so it is made aside.
-pub(crate) async fn generate_key(algorithm: KeyAlgorithm) -> Result<PrivateKey, GrantError> {
-    let make = move || PrivateKey::generate(algorithm);
-    match algorithm {
-        KeyAlgorithm::Rsa2048 | KeyAlgorithm::Rsa3072 | KeyAlgorithm::Rsa4096 => {
-            tokio::task::spawn_blocking(make).await.map_err(|_| GrantError::Interrupted)?.map_err(Into::into)
-        }
-        _ => make().map_err(Into::into),
-    }
-}
-
-/// Says what is known about the bearer of the subject token.
-pub(crate) fn known(subject: Option<&SubjectToken>) -> Known<'_> {
-    match subject.map(|subject| &subject.claims) {
-        Some(Some(claims)) => Known::Claims(claims),
-        Some(None) => Known::Opaque,
-        None => Known::Nobody,
-    }
-}
-
-fn names(settings: &VaultPki, known: Known<'_>) -> Result<Names, GrantError> {
-    let ip_addresses = fill_list(&settings.ip_addresses, known)?;
-    let address = |text: String| text.parse().map_err(|_| GrantError::IpAddress(printable(&text, 60)));
-    Ok(Names {
-        common_name: settings.common_name.as_ref().map(|template| fill(template, known)).transpose()?,
-        dns_names: fill_list(&settings.dns_names, known)?,
-        email_addresses: fill_list(&settings.email_addresses, known)?,
-        ip_addresses: ip_addresses.into_iter().map(address).collect::<Result<_, _>>()?,
-        uris: fill_list(&settings.uris, known)?,
-    })
 }
 
 /// Asks for the signature. Names stand in the request and in the parameters: which of the two counts is the role's choice
@@ -208,14 +176,4 @@ fn ends_with_the_login(signed: &Signed, login_ends: Option<Expiry>) -> Option<St
     Some(format!(
         "the role leases its certificates (generate_lease): this one is revoked when the login ends, at {end}"
     ))
-}
-
-/// Seconds that two clocks may differ before it is worth telling.
-const TOLERATED: u64 = 5;
-
-/// Tells a difference of the clocks, if it is worth telling.
-pub(crate) fn clock_note(ahead: Option<i64>, who: &str) -> Option<String> {
-    let ahead = ahead.filter(|ahead| ahead.unsigned_abs() > TOLERATED)?;
-    let direction = if ahead > 0 { "ahead of" } else { "behind" };
-    Some(format!("this machine's clock is {} s {direction} {who}", ahead.unsigned_abs()))
 }

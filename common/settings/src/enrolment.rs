@@ -9,11 +9,9 @@ use credmint_client_identity::KeyAlgorithm;
 use crate::issuer::Peer;
 use crate::source::Source;
 
-/// Says which certificate is asked for.
+/// Says which names a certificate is asked for: templates over the identity's claims.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Wanted {
-    /// `key`: algorithm of the key that we make (default ECDSA P-256).
-    pub key: KeyAlgorithm,
+pub struct NameTemplates {
     /// `common_name`: template over the identity's claims, for example `{email}`.
     pub common_name: Option<String>,
     /// `dns_names`: templates.
@@ -26,12 +24,21 @@ pub struct Wanted {
     pub uris: Vec<String>,
 }
 
-impl Wanted {
+impl NameTemplates {
     /// Lists all templates.
     pub(crate) fn templates(&self) -> impl Iterator<Item = &String> {
         let lists = [&self.dns_names, &self.email_addresses, &self.ip_addresses, &self.uris];
         self.common_name.iter().chain(lists.into_iter().flatten())
     }
+}
+
+/// Says which certificate is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Wanted {
+    /// `key`: algorithm of the key that we make (default ECDSA P-256).
+    pub key: KeyAlgorithm,
+    /// Its names.
+    pub names: NameTemplates,
 }
 
 /// `kind = "est"`: RFC 7030.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use credmint_client_identity::KeyAlgorithm;
 
-use crate::enrolment::{Est, EstAuth, Offline, StepCa};
+use crate::enrolment::{Est, EstAuth, NameTemplates, Offline, StepCa};
 use crate::identity::ClientAuthentication;
 use crate::source::Source;
 use crate::text::template::{TemplatePart, template_parts};
@@ -70,10 +70,10 @@ impl Issuer {
     pub fn asks_who(&self) -> bool {
         match self {
             _ if self.sends_identity() => true,
-            Self::VaultPki(pki) => pki.templates().any(|template| has_claims(template)),
+            Self::VaultPki(pki) => pki.names.templates().any(|template| has_claims(template)),
             Self::LocalCa(ca) => std::iter::once(&ca.common_name).chain(&ca.uris).any(|template| has_claims(template)),
-            Self::Est(est) => est.wanted.templates().any(|template| has_claims(template)),
-            Self::Offline(offline) => offline.wanted.templates().any(|template| has_claims(template)),
+            Self::Est(est) => est.wanted.names.templates().any(|template| has_claims(template)),
+            Self::Offline(offline) => offline.wanted.names.templates().any(|template| has_claims(template)),
             _ => false,
         }
     }
@@ -84,13 +84,6 @@ impl VaultAuth {
     #[must_use]
     pub const fn sends_identity(&self) -> bool {
         matches!(self, Self::Jwt { .. } | Self::Kubernetes { .. } | Self::Identity)
-    }
-}
-
-impl VaultPki {
-    fn templates(&self) -> impl Iterator<Item = &String> {
-        let lists = [&self.dns_names, &self.email_addresses, &self.ip_addresses, &self.uris];
-        self.common_name.iter().chain(lists.into_iter().flatten())
     }
 }
 
@@ -183,16 +176,8 @@ pub struct VaultPki {
     pub role: String,
     /// `key`: algorithm of the key that we make; none means ECDSA P-256, or what the role wants instead.
     pub key: Option<KeyAlgorithm>,
-    /// `common_name`: template over the identity's claims, for example `{email}`.
-    pub common_name: Option<String>,
-    /// `dns_names`: templates.
-    pub dns_names: Vec<String>,
-    /// `email_addresses`: templates.
-    pub email_addresses: Vec<String>,
-    /// `ip_addresses`: templates.
-    pub ip_addresses: Vec<String>,
-    /// `uris`: templates.
-    pub uris: Vec<String>,
+    /// Names of the certificate.
+    pub names: NameTemplates,
     /// `ttl`: life to ask for; without it the role decides.
     pub ttl: Option<Duration>,
 }

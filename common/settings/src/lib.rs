@@ -18,7 +18,7 @@ mod toml_text;
 mod tree;
 
 pub use arguments::from_args;
-pub use enrolment::{Est, EstAuth, Offline, StepCa, Wanted};
+pub use enrolment::{Est, EstAuth, NameTemplates, Offline, StepCa, Wanted};
 pub use environment::{ENVIRONMENT, EnvironmentName};
 pub use error::SettingsError;
 pub use host::{AgentSettings, Audit, Bridge, Deliver, Host, Store};

@@ -277,7 +277,8 @@ mod tests {
         let agent = Agent::new(false, Vec::new());
         agent.stay(Duration::from_secs(1));
         let (now, later) = (clock::now(), clock::now().plus(Duration::from_secs(30 * 24 * 3600)));
-        let wanted = credmint_settings::Wanted { common_name: Some("me".into()), ..Default::default() };
+        let names = credmint_settings::NameTemplates { common_name: Some("me".into()), ..Default::default() };
+        let wanted = credmint_settings::Wanted { names, ..Default::default() };
         let offline = credmint_settings::Offline { wanted };
         let kept = (&agent.requests, [7; 32]);
         let asked = credmint_issuers::request(&offline, None, kept, false, now).await.expect("a request");

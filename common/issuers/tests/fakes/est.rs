@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use credmint_client_identity::{ClientIdentity, KeyAlgorithm};
 use credmint_identities::Caller;
 use credmint_issuers::{Grant, GrantError, Granted, PendingRequests};
-use credmint_settings::{Est, EstAuth, Issuer, Peer, Wanted};
+use credmint_settings::{Est, EstAuth, Issuer, NameTemplates, Peer, Wanted};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, CertifiedIssuer, DnType,
     ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
@@ -18,7 +18,10 @@ use crate::fake::{Fake, Said, Seen, said};
 use crate::world::{CANARY, alice, ask, ask_again, jwt, shows_nothing};
 
 fn settings(address: &str) -> Issuer {
-    let wanted = Wanted { key: KeyAlgorithm::EcdsaP256, common_name: Some("{sub}".into()), ..Wanted::default() };
+    let wanted = Wanted {
+        key: KeyAlgorithm::EcdsaP256,
+        names: NameTemplates { common_name: Some("{sub}".into()), ..NameTemplates::default() },
+    };
     let address = format!("{address}/.well-known/est");
     Issuer::Est(Box::new(Est { address, auth: EstAuth::Bearer, wanted, peer: Peer::default() }))
 }

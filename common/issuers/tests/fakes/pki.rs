@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use credmint_client_identity::{Authority, KeyAlgorithm, Names};
 use credmint_issuers::{GrantError, Granted};
-use credmint_settings::{Issuer, VaultPki};
+use credmint_settings::{Issuer, NameTemplates, VaultPki};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, CertifiedIssuer, DnType,
     ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
@@ -21,11 +21,13 @@ fn settings(address: &str) -> VaultPki {
         mount: "team/pki".into(),
         role: "client".into(),
         key: Some(KeyAlgorithm::EcdsaP256),
-        common_name: Some("{email}".into()),
-        dns_names: vec!["{sub}.corp.example".into()],
-        email_addresses: vec!["{email}".into()],
-        ip_addresses: vec!["10.0.0.7".into()],
-        uris: vec!["spiffe://corp.example/{sub}".into()],
+        names: NameTemplates {
+            common_name: Some("{email}".into()),
+            dns_names: vec!["{sub}.corp.example".into()],
+            email_addresses: vec!["{email}".into()],
+            ip_addresses: vec!["10.0.0.7".into()],
+            uris: vec!["spiffe://corp.example/{sub}".into()],
+        },
         ttl: Some(Duration::from_secs(3600)),
     }
 }
@@ -160,7 +162,7 @@ async fn a_clock_that_differs_is_told_with_its_seconds_netbird_1942() {
 async fn an_address_that_is_none_is_refused_before_anybody_is_asked() {
     let vault = engine(Lie::None, |said| said).await;
     let mut settings = settings(&vault.address);
-    settings.ip_addresses = vec!["{sub}".into()];
+    settings.names.ip_addresses = vec!["{sub}".into()];
     let error = ask_as_alice(&Issuer::VaultPki(Box::new(settings))).await.unwrap_err();
     assert_eq!(error.to_string(), "`alice` is no IP address");
     assert!(vault.seen().is_empty());

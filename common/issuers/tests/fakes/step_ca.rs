@@ -7,7 +7,7 @@ use std::time::Duration;
 use credmint_client_identity::{ClientIdentity, KeyAlgorithm};
 use credmint_identities::Caller;
 use credmint_issuers::{Grant, GrantError, Granted, PendingRequests};
-use credmint_settings::{Issuer, Peer, StepCa, Wanted};
+use credmint_settings::{Issuer, NameTemplates, Peer, StepCa, Wanted};
 use serde_json::{Value, json};
 
 use crate::est::{Lie, authority, sign};
@@ -15,7 +15,10 @@ use crate::fake::{Fake, said};
 use crate::world::{CANARY, alice, ask, ask_again, shows_nothing};
 
 fn settings(address: &str) -> Issuer {
-    let wanted = Wanted { key: KeyAlgorithm::EcdsaP256, common_name: Some("{sub}".into()), ..Wanted::default() };
+    let wanted = Wanted {
+        key: KeyAlgorithm::EcdsaP256,
+        names: NameTemplates { common_name: Some("{sub}".into()), ..NameTemplates::default() },
+    };
     let ttl = Some(Duration::from_secs(28_800));
     Issuer::StepCa(Box::new(StepCa { address: address.into(), wanted, ttl, peer: Peer::default() }))
 }

@@ -2,7 +2,7 @@
 //! A table comes in, an [`Issuer`] goes out.
 //! Talks to none of them. The path of EST is made whole here (RFC 7030 §3.2.2).
 
-use crate::enrolment::{Est, EstAuth, Offline, StepCa, Wanted};
+use crate::enrolment::{Est, EstAuth, NameTemplates, Offline, StepCa, Wanted};
 use crate::error::SettingsError;
 use crate::issuer::Issuer;
 use crate::reader::client::peer;
@@ -52,8 +52,12 @@ pub(crate) fn offline(fields: &Fields<'_>) -> Result<Issuer, SettingsError> {
 }
 
 fn wanted(fields: &Fields<'_>) -> Result<Wanted, SettingsError> {
-    Ok(Wanted {
-        key: fields.optional("key", Item::key_algorithm)?.unwrap_or_default(),
+    Ok(Wanted { key: fields.optional("key", Item::key_algorithm)?.unwrap_or_default(), names: names(fields)? })
+}
+
+/// Reads the names of a certificate.
+pub(crate) fn names(fields: &Fields<'_>) -> Result<NameTemplates, SettingsError> {
+    Ok(NameTemplates {
         common_name: fields.optional("common_name", Item::template)?,
         dns_names: fields.list("dns_names", Item::dns_name)?,
         email_addresses: fields.list("email_addresses", Item::email_address)?,

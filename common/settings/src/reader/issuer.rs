@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::SettingsError;
 use crate::issuer::{Issuer, LocalCa, OidcToken, TokenExchange, VaultPki, VaultSecret, VaultToken};
 use crate::reader::client::{CLIENT, PEER, SERVER, authentication, authorization_server, peer};
-use crate::reader::enrolment::{EST, STEP_CA, WANTED, est, offline, step_ca};
+use crate::reader::enrolment::{EST, STEP_CA, WANTED, est, names, offline, step_ca};
 use crate::reader::fields::Fields;
 use crate::reader::item::Item;
 use crate::reader::shape::{Key, Kind, may, must};
@@ -58,11 +58,7 @@ fn vault_pki(fields: &Fields<'_>) -> Result<Issuer, SettingsError> {
         mount: fields.optional("mount", Item::vault_path)?.unwrap_or_else(|| "pki".to_owned()),
         role: fields.required("role", Item::vault_name)?,
         key: fields.optional("key", Item::key_algorithm_or_auto)?.flatten(),
-        common_name: fields.optional("common_name", Item::template)?,
-        dns_names: fields.list("dns_names", Item::dns_name)?,
-        email_addresses: fields.list("email_addresses", Item::email_address)?,
-        ip_addresses: fields.list("ip_addresses", Item::ip_address)?,
-        uris: fields.list("uris", Item::uri)?,
+        names: names(fields)?,
         ttl: fields.optional("ttl", Item::duration)?,
     })))
 }

@@ -1,6 +1,6 @@
 //! A run of `credmint exec`: it lasts as long as the connection, and nothing of it stays.
 //! A request comes in, the run's port and a session token for each host go out; the end of the connection comes in.
-//! Mints nothing: the first request through the bridge does. `protocol-spec/agent-protocol.md` §14.
+//! Hands out no credential: of a host that is not known it is used once, to ask what that offers. `protocol-spec/agent-protocol.md` §14.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -127,3 +127,32 @@ fn unusable(error: &dyn std::error::Error) -> Failure {
 
 /// How many hosts of a run are named in the status.
 const MOST_NAMED: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::recipe_for_tests;
+
+    #[test]
+    fn a_mirror_is_at_a_host_of_the_run_and_stays_there() {
+        let recipes = [recipe_for_tests()];
+        let base = |hostname: &str, path: &str| {
+            let (hostname, path) = (hostname.to_owned(), path.to_owned());
+            let registries = vec!["registry.terraform.io".to_owned(), "NO HOST".to_owned()];
+            mirror(&recipes, &RunMirror { hostname, path, registries })
+                .map(|m| (m.base.to_string(), m.registries.len()))
+        };
+        let host = "registry.corp.example";
+        assert_eq!(base(host, "/p/"), Some(("https://registry.corp.example/p/".to_owned(), 1)));
+        assert_eq!(base(host, ""), Some(("https://registry.corp.example/".to_owned(), 1)));
+        for path in [
+            "//elsewhere.example/",
+            "https://elsewhere.example/",
+            "http://registry.corp.example/",
+            "/\\elsewhere.example:1/",
+        ] {
+            assert_eq!(base(host, path), None, "{path}");
+        }
+        assert_eq!(base("other.example", "/p/"), None);
+    }
+}

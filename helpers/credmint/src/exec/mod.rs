@@ -1,6 +1,6 @@
 //! `credmint exec`: a program that sees the hosts of the settings through the bridge, for its life only.
 //! A command line comes in, the program's own end goes out; everything that it was given is gone then.
-//! Prints nothing while all goes well. `protocol-spec/bridge-protocol.md` §9.
+//! Prints nothing while all goes well but what is reached in another way than asked for. `protocol-spec/bridge-protocol.md` §9.
 
 mod configuration;
 #[cfg(unix)]

@@ -10,6 +10,7 @@ mod confirming;
 mod detach;
 mod directory;
 mod loopback_peer;
+mod open_files;
 mod own_program;
 mod run_directory;
 mod settings_files;
@@ -40,6 +41,7 @@ pub use ask_agent::{AskAgentError, ask_agent, ask_running, attend_sign_in, knock
 pub use detach::{detach, leave_working_directory};
 pub use last_failure::LastFailure;
 pub use loopback_peer::is_another_users;
+pub use open_files::most_open_files;
 pub use own_program::OwnProgram;
 pub use places::{PlaceError, socket_path, state_directory};
 pub use prefilter::could_route;

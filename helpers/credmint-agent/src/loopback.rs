@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use credmint_local_machine::is_another_users;
 use http::{HeaderMap, header};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 
 /// Binds a port on both loopback families, or on none if somebody else holds one; 0 means any port, the same on both.
@@ -15,7 +15,7 @@ pub(crate) async fn bind(port: u16) -> Result<Vec<(SocketAddr, TcpListener)>, (S
     let (mut bound, mut port) = (Vec::new(), port);
     for family in [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)] {
         let wanted = SocketAddr::new(family, port);
-        match TcpListener::bind(wanted).await.and_then(|listener| Ok((listener.local_addr()?, listener))) {
+        match listen(wanted).and_then(|listener| Ok((listener.local_addr()?, listener))) {
             Ok((address, listener)) => {
                 port = address.port();
                 bound.push((address, listener));
@@ -25,6 +25,16 @@ pub(crate) async fn bind(port: u16) -> Result<Vec<(SocketAddr, TcpListener)>, (S
         }
     }
     Ok(bound)
+}
+
+/// As `TcpListener::bind`, with a queue for a crowd: what finds no place in it has to try again after a second, and then after more.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // On Windows that would share the port with whoever wants it.
+    #[cfg(not(windows))]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(LONGEST_QUEUE)
 }
 
 /// A machine without IPv6 has no `::1`.
@@ -52,6 +62,8 @@ pub(crate) fn is_crowded_out(places: &Semaphore, most: usize, stream: &TcpStream
     places.available_permits() < most / 2 && ends().is_some_and(|(near, far)| is_another_users(near, far))
 }
 
+/// The system takes less if it allows less.
+const LONGEST_QUEUE: u32 = 4096;
 /// `EAFNOSUPPORT` on Linux, macOS and Windows, for which the standard library has no kind of its own.
 const EAFNOSUPPORT: [i32; 3] = [97, 47, 10_047];
 

@@ -2,10 +2,11 @@
 //!
 //! An upstream's address comes in, raw answers go out. It says what it is told to say, byte for byte, and judges nothing.
 
+use credmint_test_kit::home::executable;
 use credmint_test_kit::random;
 
 use crate::raw::{self, Answer};
-use crate::{HOST, JOB, User, host};
+use crate::{HELPER, HOST, JOB, User, host};
 
 /// A user with one route through the bridge.
 pub struct Client {
@@ -27,12 +28,27 @@ impl Client {
     /// As [`Client::of`], with more lines in the host's table.
     #[must_use]
     pub fn with(upstream: &str, more: &str) -> Self {
+        Self::by(upstream, more, User::bearer)
+    }
+
+    /// As [`Client::of`], with an agent that may have no more than so many files and sockets open.
+    #[must_use]
+    pub fn of_agent_with_files(upstream: &str, most: usize) -> Self {
+        Self::by(upstream, "", |user| {
+            let limit = format!("--nofile={most}:{most}");
+            let helper = executable(HELPER).display().to_string();
+            let run = user.home.run("/usr/bin/prlimit").args([limit.as_str(), &helper, "get", HOST]).answer();
+            run.output().success().json()["token"].as_str().expect("a token").to_owned()
+        })
+    }
+
+    fn by(upstream: &str, more: &str, get: impl Fn(&User) -> String) -> Self {
         let mut user = User::move_in();
         let bearer = random::secret("subject");
         user.token(&bearer);
         let more = format!("deliver = \"bridge\"\nupstream = \"{upstream}\"\n{more}");
         user.settings(format!("{JOB}[issuer.pass]\nkind = \"oidc\"\n\n{}", host("pass", &more)));
-        let session = user.bearer();
+        let session = get(&user);
         user.canary.watch("session token", session.clone());
         Self { user, session, bearer }
     }

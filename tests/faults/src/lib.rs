@@ -18,6 +18,7 @@ pub mod other_user;
 pub mod raw;
 pub mod strict_server;
 pub mod vault;
+pub mod wire;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

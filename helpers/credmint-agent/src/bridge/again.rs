@@ -14,22 +14,27 @@ use http_body_util::Empty;
 use hyper::body::{Body, Incoming};
 use tokio::time::{sleep, timeout_at};
 
+use super::sending::{self, Late};
 use crate::get::jitter;
 
 type Outcome = Result<Response<Incoming>, HttpsError>;
 
-/// Sends a request until there is an answer to pass on; `None` when none began by the deadline. Each further try is told.
+/// Sends a request until there is an answer to pass on; one with a body is waited for as long as that moves. Each
+/// further try is told.
 pub(super) async fn answer(
     upstream: &Upstream,
     request: Request<Incoming>,
-    deadline: Instant,
+    start: Instant,
+    patience: Duration,
     told: impl Fn(),
-) -> Option<Outcome> {
+) -> Result<Outcome, Late> {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     if !is_read || !request.body().is_end_stream() {
-        return timeout_at(deadline.into(), upstream.request(request)).await.ok();
+        let (request, moves) = sending::send(request);
+        return moves.wait(patience, upstream.request(request)).await;
     }
-    read(upstream, &request.into_parts().0, deadline, told).await
+    let answered = read(upstream, &request.into_parts().0, start + patience, told).await;
+    answered.ok_or(Late::Upstream)
 }
 
 /// The same for a request that has no body.

@@ -13,6 +13,7 @@ use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use hyper::body::Incoming;
+use tokio::time::timeout_at;
 use url::Url;
 
 use super::again;
@@ -20,6 +21,7 @@ use super::incoming::{incoming, rewriter};
 use super::mirror::{self, Reading};
 use super::reply::{self, Body};
 use super::run::Way;
+use super::sending::Late;
 use super::target::{Asker, Target};
 use super::visit::{AnsweredBy, Visit, asker, visit};
 use super::watched::Watched;
@@ -84,10 +86,14 @@ async fn forward(agent: &Rc<Agent>, visit: Visit, request: Request<Incoming>) ->
     let patience = patience(visit.asker, &parts.method);
     let request = Request::from_parts(outgoing(parts, &visit, &pair)?, body);
     let hostname = &visit.recipe.hostname;
-    let answered =
-        again::answer(&upstream, request, start + patience, || agent.metrics.counts.retry(hostname.as_str())).await;
-    let response = answered.ok_or_else(|| slow(hostname, patience))?;
-    incoming(agent, &visit, &pair.first, response.map_err(|error| unreachable(hostname, &error))?).await
+    let slow = |late| slow(hostname, late, patience);
+    let told = || agent.metrics.counts.retry(hostname.as_str());
+    let response = again::answer(&upstream, request, start, patience, told).await.map_err(slow)?;
+    let response = response.map_err(|error| unreachable(hostname, &error))?;
+    // What is rewritten has to be there as a whole.
+    let since = if patience == REGISTRY_TIMEOUT { start } else { Instant::now() };
+    let answered = timeout_at((since + patience).into(), incoming(agent, &visit, &pair.first, response)).await;
+    answered.map_err(|_| slow(Late::Upstream))?
 }
 
 /// How long an answer may take to begin: who only reads an API is Terraform's registry client, which gives up itself.
@@ -165,9 +171,13 @@ pub(super) fn refused(what: &str) -> Failure {
     Failure::new(FailureKind::Refused, what)
 }
 
-/// Says that no answer began in time.
-pub(super) fn slow(hostname: &Hostname, patience: Duration) -> Failure {
-    let what = format!("{hostname} did not begin to answer within {} s", patience.as_secs());
+/// Says that no answer came in time, and who let the other wait.
+pub(super) fn slow(hostname: &Hostname, late: Late, patience: Duration) -> Failure {
+    let seconds = patience.as_secs();
+    let what = match late {
+        Late::Upstream => format!("{hostname} did not answer within {seconds} s"),
+        Late::Client => format!("the program that sends something to {hostname} stopped for {seconds} s"),
+    };
     Failure::new(FailureKind::Unreachable, what).hint("run the command again")
 }
 

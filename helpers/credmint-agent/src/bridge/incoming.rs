@@ -8,10 +8,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 
+use super::arriving;
 use super::forward::{drop_hop_by_hop, refused};
 use super::json_api;
 use super::refusal;
-use super::reply::{self, Body};
+use super::reply::{self, Body, BodyError};
 use super::rewrite::Rewriter;
 use super::target::Asker;
 use super::visit::Visit;
@@ -26,7 +27,7 @@ pub(super) async fn incoming(
     response: Response<Incoming>,
 ) -> Result<Response<Body>, Failure> {
     let rewriter = rewriter(agent, visit)?;
-    let (mut parts, body) = response.into_parts();
+    let (mut parts, body) = arriving::accept(response, &visit.recipe.hostname)?;
     drop_hop_by_hop(&mut parts.headers);
     redirect(&mut parts, visit, &rewriter)?;
     if let Some(address) = reference(&parts.headers, &TERRAFORM_GET)? {
@@ -102,7 +103,11 @@ pub(super) fn reference<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result
 }
 
 /// Reads a whole answer, up to a limit.
-pub(super) async fn collect(body: Incoming, hostname: &Hostname) -> Result<Bytes, Failure> {
+pub(super) async fn collect<B>(body: B, hostname: &Hostname) -> Result<Bytes, Failure>
+where
+    B: hyper::body::Body,
+    B::Error: Into<BodyError>,
+{
     let collected = Limited::new(body, MOST_JSON).collect().await;
     collected.map(http_body_util::Collected::to_bytes).map_err(|_| {
         let what = format!("{hostname} broke off its answer, or it is larger than 8 MiB");

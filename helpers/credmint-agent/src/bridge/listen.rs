@@ -2,18 +2,21 @@
 //! A port comes in, connections are served until the agent ends.
 //! Binds loopback and nothing else; a port that somebody else holds is a failure.
 
+use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use credmint_local_machine::most_open_files;
 use credmint_vocabulary::{Failure, FailureKind};
+use http::{HeaderValue, header};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
 use super::forward;
@@ -42,9 +45,9 @@ impl Drop for Listening {
 /// With a run of `credmint exec` they are for that alone.
 pub(super) async fn listen(agent: &Rc<Agent>, port: u16, run: Option<&Rc<Run>>) -> Result<Vec<Listening>, Failure> {
     let bound = loopback::bind(port).await.map_err(|(address, error)| taken(address, &error))?;
-    let limit = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let places = Rc::new(Places::as_many_as_there_are());
     let serve = |(address, listener)| {
-        let accepting = tokio::task::spawn_local(accept(Rc::clone(agent), listener, Arc::clone(&limit), run.cloned()));
+        let accepting = tokio::task::spawn_local(accept(Rc::clone(agent), listener, Rc::clone(&places), run.cloned()));
         Listening { address, accepting: accepting.abort_handle() }
     };
     Ok(bound.into_iter().map(serve).collect())
@@ -60,13 +63,41 @@ fn taken(address: SocketAddr, error: &io::Error) -> Failure {
     if held { failure.usurped() } else { failure }
 }
 
-async fn accept(agent: Rc<Agent>, listener: TcpListener, limit: Arc<Semaphore>, run: Option<Rc<Run>>) {
+/// For how many connections there is room; who finds none waits in the kernel's queue.
+struct Places {
+    free: Arc<Semaphore>,
+    most: usize,
+    /// Tells connections that rest to make room.
+    wanted: Notify,
+}
+
+impl Places {
+    /// Each connection takes a descriptor, and another at the upstream; the rest of the agent has some, too.
+    fn as_many_as_there_are() -> Self {
+        let files = most_open_files().map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+        let most = (files.saturating_sub(FILES_OF_THE_REST) / 2).clamp(FEWEST_CONNECTIONS, MOST_CONNECTIONS);
+        Self { free: Arc::new(Semaphore::new(most)), most, wanted: Notify::new() }
+    }
+
+    fn are_all_taken(&self) -> bool {
+        self.free.available_permits() == 0
+    }
+
+    async fn take(&self) -> Option<OwnedSemaphorePermit> {
+        if self.are_all_taken() {
+            self.wanted.notify_waiters();
+        }
+        Arc::clone(&self.free).acquire_owned().await.ok()
+    }
+}
+
+async fn accept(agent: Rc<Agent>, listener: TcpListener, places: Rc<Places>, run: Option<Rc<Run>>) {
     loop {
-        let Ok(permit) = Arc::clone(&limit).acquire_owned().await else { return };
+        let Some(place) = places.take().await else { return };
         match listener.accept().await {
-            Ok((stream, _)) if loopback::is_crowded_out(&limit, MOST_CONNECTIONS, &stream) => {}
+            Ok((stream, _)) if loopback::is_crowded_out(&places.free, places.most, &stream) => {}
             Ok((stream, _)) => {
-                tokio::task::spawn_local(serve(Rc::clone(&agent), stream, permit, run.clone()));
+                tokio::task::spawn_local(serve(Rc::clone(&agent), stream, (Rc::clone(&places), place), run.clone()));
             }
             // Out of file descriptors, or the peer gave up: others still come.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
@@ -74,29 +105,53 @@ async fn accept(agent: Rc<Agent>, listener: TcpListener, limit: Arc<Semaphore>, 
     }
 }
 
-async fn serve(agent: Rc<Agent>, stream: TcpStream, _permit: OwnedSemaphorePermit, run: Option<Rc<Run>>) {
+async fn serve(
+    agent: Rc<Agent>,
+    stream: TcpStream,
+    (places, _place): (Rc<Places>, OwnedSemaphorePermit),
+    run: Option<Rc<Run>>,
+) {
     let _busy = Rc::clone(&agent.busy);
     let port = stream.local_addr().map_or(0, |address| address.port());
     let way = Way { port, run: run.clone() };
     let ends = stream.local_addr().ok().zip(stream.peer_addr().ok()).map(Ends);
+    let has_answered = Cell::new(false);
     let service = service_fn(|mut request| {
         if let Some(ends) = ends {
             request.extensions_mut().insert(ends);
         }
-        forward::answer(Rc::clone(&agent), way.clone(), request)
+        let answering = forward::answer(Rc::clone(&agent), way.clone(), request);
+        let (places, has_answered) = (&places, &has_answered);
+        async move {
+            let mut answer = answering.await;
+            has_answered.set(true);
+            if let (Ok(answer), true) = (&mut answer, places.are_all_taken()) {
+                answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            answer
+        }
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
         .max_buf_size(MOST_BUFFERED)
         .serve_connection(TokioIo::new(stream), service);
-    tokio::select! {
-        // An error means that the client went away or spoke no HTTP: there is nobody to tell.
-        _ = serving => {}
-        // Locked: what is under way holds a credential.
-        () = agent.lock.closing.notified() => {}
-        // A run that has ended has nothing under way.
-        () = ended(run.as_deref()) => {}
+    let mut serving = std::pin::pin!(serving);
+    loop {
+        tokio::select! {
+            // An error means that the client went away or spoke no HTTP: there is nobody to tell.
+            _ = serving.as_mut() => return,
+            // Locked: what is under way holds a credential.
+            () = agent.lock.closing.notified() => return,
+            // A run that has ended has nothing under way.
+            () = ended(run.as_deref()) => return,
+            // A client that has had an answer connects again; one that is about to ask for the first time is not turned away.
+            () = places.wanted.notified() => {
+                if has_answered.get() {
+                    serving.as_mut().graceful_shutdown();
+                }
+            }
+        }
     }
 }
 
@@ -108,6 +163,9 @@ async fn ended(run: Option<&Run>) {
 }
 
 const MOST_CONNECTIONS: usize = 256;
+const FEWEST_CONNECTIONS: usize = 4;
+/// The socket's own clients, connections that rest in a pool, files that are read.
+const FILES_OF_THE_REST: usize = 32;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// hyper reads up to as much again before it looks: a header of more than 64 KiB is never taken.
 const MOST_BUFFERED: usize = 32 * 1024;

@@ -3,6 +3,7 @@
 //! Goes nowhere but to upstreams that the settings fix. `protocol-spec/bridge-protocol.md`.
 
 mod again;
+mod arriving;
 mod audit;
 mod capability;
 mod forward;
@@ -15,6 +16,7 @@ pub(crate) mod refusal;
 mod reply;
 mod rewrite;
 mod run;
+mod sending;
 mod session;
 mod target;
 mod visit;

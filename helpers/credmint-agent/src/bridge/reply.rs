@@ -12,7 +12,10 @@ use hyper::ext::ReasonPhrase;
 use super::target::Asker;
 
 /// What the bridge sends: bytes of its own, or the upstream's stream.
-pub(super) type Body = UnsyncBoxBody<Bytes, hyper::Error>;
+pub(super) type Body = UnsyncBoxBody<Bytes, BodyError>;
+
+/// Says why a body ends before its end.
+pub(super) type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Makes a body of bytes.
 pub(super) fn body(bytes: impl Into<Bytes>) -> Body {

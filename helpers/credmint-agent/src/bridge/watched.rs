@@ -14,7 +14,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 
 use super::audit::{Audit, Line, Outcome};
-use super::reply::Body;
+use super::reply::{Body, BodyError};
 use super::run::Way;
 use super::target::{Asker, has_segment};
 use super::visit::Visit;
@@ -106,9 +106,9 @@ struct Followed {
 
 impl hyper::body::Body for Followed {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = BodyError;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let polled = Pin::new(&mut self.body).poll_frame(cx);
         if let Poll::Ready(Some(Ok(frame))) = &polled {
             let length = frame.data_ref().map_or(0, Bytes::len);

@@ -14,6 +14,7 @@ use url::Url;
 use crate::bridge::forward::{authorize, refused, slow, unreachable};
 use crate::bridge::incoming::{collect, reference};
 use crate::bridge::rewrite::ours;
+use crate::bridge::sending::Late;
 use crate::bridge::{again, refusal};
 use crate::entries::Entry;
 use crate::get::Pair;
@@ -69,7 +70,7 @@ impl<'a> Reading<'a> {
         for _ in 0..MOST_REDIRECTS {
             let told = || self.counts.retry(self.hostname().as_str());
             let answered = again::read(self.upstream, &self.request(&url)?, self.start + patience, told).await;
-            let response = answered.ok_or_else(|| slow(self.hostname(), patience))?;
+            let response = answered.ok_or_else(|| slow(self.hostname(), Late::Upstream, patience))?;
             let response = response.map_err(|error| unreachable(self.hostname(), &error))?;
             if !response.status().is_redirection() {
                 return Ok((url, response));

@@ -1,6 +1,6 @@
 //! The messages of a run of `credmint exec`, as serde sees them.
 //! JSON comes in, plain structs go out, and back; unknown properties are skipped.
-//! Carries a secret in one place: the session token of a host, which is worth something only at the run's own port.
+//! Carries secrets: tokens that are worth something only at the run's own port, and the caller's proxy with its password.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::message::FailureOnWire;
 use crate::wire_secret::WireSecret;
 
 /// Asks for a run: it lasts as long as the connection.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct RunWanted {
     /// Settings file that the caller's environment names; none means the usual place.
     #[serde(default)]
@@ -31,6 +31,9 @@ pub struct RunWanted {
     /// Hostnames whose services the caller knows: of the others, the run has what their discovery documents say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub described: Vec<String>,
+    /// The run's port is to be a proxy, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<ProxyWanted>,
 }
 
 /// A provider mirror that stands for registries in a run.
@@ -42,6 +45,17 @@ pub struct RunMirror {
     pub path: String,
     /// The registries, as hostnames in comparison form.
     pub registries: Vec<String>,
+}
+
+/// What the proxy of a run has to know of the proxy that the caller had.
+#[derive(Default, Serialize, Deserialize)]
+pub struct ProxyWanted {
+    /// URL of that, which may have a password in it (`HTTPS_PROXY`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outer: Option<WireSecret>,
+    /// What it is not asked for (`NO_PROXY`).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub no_proxy: String,
 }
 
 /// What a run has.
@@ -59,6 +73,18 @@ pub struct RunOpen {
     /// Registries that a mirror stands for and that are no hosts of the run themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub registries: Vec<RunHost>,
+    /// The proxy, if one was wanted and there is a host to reach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<RunProxy>,
+}
+
+/// The proxy of a run, which is at its port.
+#[derive(Serialize, Deserialize)]
+pub struct RunProxy {
+    /// What it takes for a password, until the run ends.
+    pub token: WireSecret,
+    /// Certificate of the authority that it was given for this run, in PEM form.
+    pub certificate: String,
 }
 
 /// One host of a run.

@@ -8,11 +8,12 @@ use std::time::Duration;
 use credmint_vocabulary::Timestamp;
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, ExtendedKeyUsagePurpose, IsCa, Issuer,
-    KeyUsagePurpose, PublicKeyData, SerialNumber,
+    KeyUsagePurpose, NameConstraints, PublicKeyData, SerialNumber,
 };
 use time::OffsetDateTime;
 
 use crate::algorithm::KeyAlgorithm;
+use crate::constraints;
 use crate::names::Names;
 use crate::private_key::{KeyError, PrivateKey};
 use crate::request::SigningRequest;
@@ -74,9 +75,34 @@ impl Authority {
     /// # Errors
     /// No key, or dates that a certificate cannot have.
     pub fn new(common_name: &str, life: Duration, now: Timestamp) -> Result<Self, AuthorityError> {
+        Self::made(common_name, None, life, now)
+    }
+
+    /// Makes one that vouches for these servers and no others: the names in it, and what is below them, are all that its certificate
+    /// permits (RFC 5280 §4.2.1.10).
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn for_servers(
+        common_name: &str,
+        servers: &Names,
+        life: Duration,
+        now: Timestamp,
+    ) -> Result<Self, AuthorityError> {
+        Self::made(common_name, Some(constraints::to(servers)), life, now)
+    }
+
+    fn made(
+        common_name: &str,
+        to_servers: Option<NameConstraints>,
+        life: Duration,
+        now: Timestamp,
+    ) -> Result<Self, AuthorityError> {
         let names = Names { common_name: Some(common_name.to_owned()), ..Names::default() };
         let mut params = dated(&names, now, now.plus(life))?;
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.extended_key_usages = to_servers.iter().map(|_| ExtendedKeyUsagePurpose::ServerAuth).collect();
+        params.name_constraints = to_servers;
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let key = PrivateKey::generate(KeyAlgorithm::EcdsaP256)?;
         let pem = params.self_signed(&*key.signer()?).map_err(|_| AuthorityError::Signing)?.pem();

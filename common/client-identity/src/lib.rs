@@ -7,6 +7,7 @@ mod algorithm;
 mod authority;
 mod bundle;
 mod certificate;
+mod constraints;
 mod description;
 mod difference;
 mod identity;

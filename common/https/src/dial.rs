@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::Uri;
+use http::{HeaderValue, Uri};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
@@ -45,6 +45,12 @@ impl Dial {
         tcp.set_nodelay(true);
         let tunnel = proxy.map(|proxy| Tunnel::new(proxy, tcp.clone()));
         Self { to, tcp, tunnel }
+    }
+
+    /// Shows the proxy who asks.
+    pub(crate) fn proving(mut self, authorization: HeaderValue) -> Self {
+        self.tunnel = self.tunnel.map(|tunnel| tunnel.with_auth(authorization));
+        self
     }
 }
 

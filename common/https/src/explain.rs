@@ -41,6 +41,17 @@ pub(crate) fn explain(
     }
 }
 
+/// Explains why a connection was not made over which we say nothing ourselves.
+pub(crate) fn connecting(peer: &str, error: &(dyn Error + 'static)) -> HttpsError {
+    let mut causes = vec![error];
+    causes.extend(self::causes(error));
+    if let Some(why) = no_tunnel(&causes) {
+        return HttpsError::Tunnel { peer: peer.to_owned(), why };
+    }
+    let typed = causes.iter().find_map(|cause| by_type(peer, *cause));
+    typed.unwrap_or_else(|| HttpsError::Connect { peer: peer.to_owned(), why: words(causes.last().copied()) })
+}
+
 /// Lists all causes; `io::Error` passes over the one that it wraps, so that one is taken out by hand.
 fn causes<'e>(error: &'e (dyn Error + 'static)) -> Vec<&'e (dyn Error + 'static)> {
     let mut all = Vec::new();

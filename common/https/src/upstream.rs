@@ -112,12 +112,12 @@ impl fmt::Debug for Upstream {
 }
 
 /// Writes host and port as the connector wants them; whether TLS follows is decided elsewhere.
-fn place(peer: &str) -> Result<Uri, HttpsError> {
+pub(crate) fn place(peer: &str) -> Result<Uri, HttpsError> {
     let refuse = |_| HttpsError::Address { address: peer.to_owned(), why: "it is no authority of a URL" };
     format!("http://{peer}/").parse().map_err(refuse)
 }
 
-fn host_port(url: &Url) -> String {
+pub(crate) fn host_port(url: &Url) -> String {
     format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(80))
 }
 

@@ -95,6 +95,7 @@ fn start(argv: &[String]) -> Result<(), OpenError> {
 fn command(program: &str, arguments: &[String]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    environment::as_before(&mut command);
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command

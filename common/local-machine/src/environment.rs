@@ -2,9 +2,13 @@
 //! A name comes in, the value goes out if it is set, not empty and readable.
 //! The only place of the house that reads the environment.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::Command;
+
+use credmint_vocabulary::Secret;
 
 /// Settings file in place of the usual one.
 pub const CREDMINT_CONFIG: &str = "CREDMINT_CONFIG";
@@ -14,6 +18,8 @@ pub const CREDMINT_AGENT: &str = "CREDMINT_AGENT";
 pub const CREDMINT_SOCKET: &str = "CREDMINT_SOCKET";
 /// The agent's executable, in place of the one beside the helper or in `PATH`.
 pub const CREDMINT_AGENT_PROGRAM: &str = "CREDMINT_AGENT_PROGRAM";
+/// What the variables of `credmint exec` replaced, as a JSON object; those that were not set are `null`.
+pub const CREDMINT_BEFORE_EXEC: &str = "CREDMINT_BEFORE_EXEC";
 /// Directory for sockets (XDG Base Directory).
 pub const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 /// Directory for settings (XDG Base Directory).
@@ -59,6 +65,9 @@ pub const KUBERNETES_SERVICE_HOST: &str = "KUBERNETES_SERVICE_HOST";
 /// Set in Windows' Linux subsystem, where the browser is Windows' one.
 pub const WSL_DISTRO_NAME: &str = "WSL_DISTRO_NAME";
 
+/// What the proxy of a run replaces for its program, and what is none of ours: we and what we start have it as it was.
+const REPLACED: [&str; 5] = ["HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE"];
+
 /// What an agent gets of our environment; no token, no proxy, no trust store of the caller's is among it.
 pub(crate) const FOR_THE_AGENT: &[&str] = &[
     CREDMINT_CONFIG,
@@ -99,6 +108,35 @@ pub fn home() -> Option<PathBuf> {
 #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]
 pub fn all() -> impl Iterator<Item = (OsString, OsString)> {
     env::vars_os()
+}
+
+/// Writes down what the proxy of a run is about to replace; `None` inside of another run, where that is written down already.
+#[must_use]
+pub fn before_exec() -> Option<Secret<String>> {
+    if raw(CREDMINT_BEFORE_EXEC).is_some() {
+        return None;
+    }
+    let values = REPLACED.iter().map(|name| (*name, raw(name).and_then(|value| value.into_string().ok())));
+    serde_json::to_string(&values.collect::<BTreeMap<_, _>>()).ok().map(Secret::new)
+}
+
+/// Tells what the proxies of the runs that we are in have replaced: for each name what was there, if anything.
+#[must_use]
+pub fn replaced() -> Vec<(String, Option<String>)> {
+    let Some(text) = read(CREDMINT_BEFORE_EXEC) else { return Vec::new() };
+    let before: BTreeMap<String, Option<String>> = serde_json::from_str(&text).unwrap_or_default();
+    before.into_iter().filter(|(name, _)| REPLACED.contains(&name.as_str())).collect()
+}
+
+/// Gives a program what was there before.
+pub(crate) fn as_before(command: &mut Command) {
+    for (name, value) in replaced() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+        command.env_remove(CREDMINT_BEFORE_EXEC);
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]

@@ -6,6 +6,7 @@ mod deadline;
 mod expiry;
 mod failure;
 mod hostname;
+mod no_proxy;
 mod printable;
 mod secret;
 
@@ -13,5 +14,6 @@ pub use deadline::Deadline;
 pub use expiry::{Expiry, ExpiryError, Timestamp};
 pub use failure::{Failure, FailureKind};
 pub use hostname::{Hostname, HostnameError};
+pub use no_proxy::{NoProxy, is_loopback};
 pub use printable::printable;
 pub use secret::Secret;

@@ -5,15 +5,18 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use credmint_agent_protocol::{Got, Reply, RunEnd, RunHost, RunMirror, RunOpen, RunOver, RunStatus, RunWanted};
+use credmint_agent_protocol::{
+    Got, Reply, RunEnd, RunHost, RunMirror, RunOpen, RunOver, RunProxy, RunStatus, RunWanted,
+};
+use credmint_https::ProxyOfCaller;
 use credmint_local_machine::{RunDirectory, clock};
 use credmint_settings::{Deliver, Host, Settings};
-use credmint_vocabulary::{Failure, FailureKind, Hostname, printable};
+use credmint_vocabulary::{Failure, FailureKind, Hostname, NoProxy, printable};
 use url::Url;
 
 use crate::agent::Agent;
 use crate::answers;
-use crate::bridge::{Mirror, OpenRun};
+use crate::bridge::{Mirror, OpenRun, WayOut};
 use crate::connection::{Stream, receive, send};
 use crate::recipe::{EntryKey, Recipe};
 use crate::server::{Ended, all_reads_of, caller_of};
@@ -40,7 +43,9 @@ pub(crate) async fn run(
     note(agent, wanted);
     let directory = RunDirectory::make().map_err(|error| unusable(&error))?;
     let said = services::of_run(agent, &recipes, &wanted.described).await;
-    let ended = hold(stream, opened(&open, &directory, (&recipes, said), &settings)).await;
+    let opened = opened(&open, &directory, (&recipes, said), &settings);
+    let opened = opened.and_then(|opened| Ok(RunOpen { proxy: proxy(&open, &recipes, wanted)?, ..opened }));
+    let ended = hold(stream, opened).await;
     // Not when we end before: `credmint` is still there then, and removes it.
     directory.remove();
     agent.stay(settings.agent.idle_exit);
@@ -111,7 +116,22 @@ fn opened(
     let registries = open.registries().filter(|(name, _)| !recipes.iter().any(|recipe| recipe.hostname == **name));
     let registries = registries.map(|(name, recipe)| host(name, recipe, None)).collect::<Result<_, Failure>>()?;
     let confirm = bridged(settings, true).map(ToString::to_string).collect();
-    Ok(RunOpen { port: open.port(), directory: directory.path().display().to_string(), hosts, confirm, registries })
+    let directory = directory.path().display().to_string();
+    Ok(RunOpen { port: open.port(), directory, hosts, confirm, registries, proxy: None })
+}
+
+/// Makes the run's port a proxy, where that is wanted and there is a host to reach.
+fn proxy(open: &OpenRun, recipes: &[Rc<Recipe>], wanted: &RunWanted) -> Result<Option<RunProxy>, Failure> {
+    let Some(proxy) = wanted.proxy.as_ref().filter(|_| !recipes.is_empty()) else { return Ok(None) };
+    let outer = proxy.outer.as_ref().map(|outer| ProxyOfCaller::of(outer.secret())).transpose();
+    let outer = outer.map_err(|error| {
+        let hint = "credmint exec --carrier host -- CMD, or set HTTPS_PROXY to an http:// proxy";
+        Failure::new(FailureKind::Settings, format!("HTTPS_PROXY: {error}")).hint(hint)
+    })?;
+    let way_out = WayOut { proxy: outer, no_proxy: NoProxy::of(&proxy.no_proxy) };
+    let hosts = recipes.iter().map(|recipe| recipe.hostname.clone()).collect();
+    let (token, certificate) = open.carry(hosts, way_out)?;
+    Ok(Some(RunProxy { token: token.into(), certificate }))
 }
 
 /// `terraform login` may come by the run's port, too.

@@ -65,7 +65,8 @@ Examples:
 pub(crate) const EXEC: &str = "\
 Examples:
   credmint exec -- terraform init
-  credmint exec -- tofu plan";
+  credmint exec -- tofu plan
+  credmint exec --carrier proxy -- curl https://registry.corp.example/";
 
 /// `credmint env`.
 pub(crate) const ENV: &str = "\

@@ -14,6 +14,7 @@ const CENSUS: &[(&str, usize, &str)] = &[
         5,
         "PKCS #8 goes to the signer, to its public half, to PEM and to a copy that is wiped; PEM comes in",
     ),
+    ("common/https/src/passage.rs", 2, "the caller's own proxy is read, and shown its password"),
     ("common/https/src/tls.rs", 1, "rustls takes the private key for the handshake"),
     ("common/identities/src/claims.rs", 1, "claims are decoded from the token, which is not kept"),
     ("common/identities/src/client_assertion.rs", 1, "the client's key signs the assertion (RFC 7523)"),
@@ -62,6 +63,11 @@ const CENSUS: &[(&str, usize, &str)] = &[
         1,
         "the bearer token into the upstream's header, marked sensitive",
     ),
+    (
+        "helpers/credmint-agent/src/bridge/carrier/authority.rs",
+        1,
+        "the TLS library reads the key of a server's certificate from where it lies",
+    ),
     ("helpers/credmint-agent/src/bridge/rewrite.rs", 1, "the capability into the URL that it is"),
     (
         "helpers/credmint-agent/src/confirm/mod.rs",
@@ -101,6 +107,11 @@ const CENSUS: &[(&str, usize, &str)] = &[
         "the marker, which opens nothing, into the answer of the token endpoint",
     ),
     ("helpers/credmint/src/lock.rs", 1, "the two times that a passphrase was typed are compared"),
+    (
+        "helpers/credmint/src/exec/proxy.rs",
+        1,
+        "the token of a run's proxy into the address that the program finds it at",
+    ),
     (
         "helpers/credmint/src/exec/variables.rs",
         1,

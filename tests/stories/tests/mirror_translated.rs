@@ -35,7 +35,8 @@ fn user_of(company: &Company, include: &str) -> (User, PathBuf) {
 }
 
 fn exec<'home>(user: &'home User, directory: &Path, words: &[&str]) -> Run<'home> {
-    let run = user.home.run(executable("credmint")).args(["exec", "--"]).args(words.iter().copied());
+    let run =
+        user.home.run(executable("credmint")).args(["exec", "--carrier", "host", "--"]).args(words.iter().copied());
     run.in_directory(directory).env("TF_IN_AUTOMATION", "1").deadline(std::time::Duration::from_secs(120))
 }
 
@@ -89,7 +90,7 @@ fn a_mirror_with_sums_serves_init_lock_and_mirror() {
     run(&user, &directory, &["providers", "mirror", "copy"]).success();
     assert!(read(&directory, &format!("copy/{PUBLIC}/corp/widget/1.0.0.json")).contains("h1:"));
     // 5. What `env` says of it.
-    let env = user.home.run(executable("credmint")).arg("env").output().success();
+    let env = user.home.run(executable("credmint")).args(["env", "--carrier", "host"]).output().success();
     assert!(
         env.stdout.contains("# TF_TOKEN_providers_example_net (a session token of a run, for the mirror at"),
         "{}",

@@ -43,25 +43,37 @@ pub(super) async fn answer(
     let target = Target::of(request.uri());
     let asker = asker(target.as_ref(), request.headers());
     let hostname = target.as_ref().map(|target| target.hostname().clone());
-    let (watched, answered) = match visit(&agent, &way, target, &request) {
+    let visited = visit(&agent, &way, target, &request);
+    Ok(answer_to(&agent, &way, (asker, hostname), visited, request).await)
+}
+
+/// Answers a request that has a right, or why it has none; and notes that, for a host that is somebody's.
+pub(super) async fn answer_to(
+    agent: &Rc<Agent>,
+    way: &Way,
+    (asker, hostname): (Asker, Option<Hostname>),
+    visited: Result<Visit, Failure>,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let (watched, answered) = match visited {
         Ok(visit) => {
-            let watched = Watched::begin(&agent, &way, &visit, request.method());
-            (Some(watched), forward(&agent, visit, request).await)
+            let watched = Watched::begin(agent, way, &visit, request.method());
+            (Some(watched), forward(agent, visit, request).await)
         }
         Err(failure) => (None, Err(failure)),
     };
     let answer = answered.unwrap_or_else(|failure| {
         // Every user and every web page of the machine can fail here: what they make up pushes no failure of ours out.
-        if let Some(hostname) = hostname.filter(|hostname| knows(&agent, hostname)) {
+        if let Some(hostname) = hostname.filter(|hostname| knows(agent, hostname)) {
             way.run.iter().for_each(|run| run.note(&failure));
             last_failure::record("credmint-bridge", Some(hostname.as_str()), &failure, clock::now());
         }
         reply::failed(asker, &failure)
     });
-    Ok(match watched {
+    match watched {
         Some(watched) => watched.answered(answer),
         None => answer,
-    })
+    }
 }
 
 fn knows(agent: &Agent, hostname: &Hostname) -> bool {
@@ -128,9 +140,11 @@ pub(crate) fn connections_of(agent: &Agent, entry: &Entry) -> Result<Upstream, F
 /// Makes the upstream's request of the client's: without the session, with the credential.
 fn outgoing(mut parts: Parts, visit: &Visit, pair: &Pair) -> Result<Parts, Failure> {
     drop_hop_by_hop(&mut parts.headers);
-    parts.headers.remove(header::AUTHORIZATION);
+    if !visit.has_own_authorization {
+        parts.headers.remove(header::AUTHORIZATION);
+    }
     parts.headers.remove(header::HOST);
-    if visit.asker != Asker::Files {
+    if !visit.is_by_its_name && visit.asker != Asker::Files {
         // What is rewritten must be readable.
         parts.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }

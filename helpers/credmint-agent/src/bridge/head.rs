@@ -14,13 +14,19 @@ pub(super) fn own_name(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<Stri
     // With `GET http://…`, that is the host and `Host` is not (RFC 9112 §3.2.2); it has no user information either.
     let own = own.filter(|own| uri.authority().is_none_or(|authority| authority == own));
     let own = own.ok_or_else(|| refused("the request was made for another host"))?;
+    is_of_a_program(headers)?;
+    Ok(own.to_owned())
+}
+
+/// Refuses what a web page sends, or another proxy.
+pub(super) fn is_of_a_program(headers: &HeaderMap) -> Result<(), Failure> {
     if OF_PAGES.iter().any(|name| headers.contains_key(name)) {
         return Err(refused("the request comes from a web browser"));
     }
     if OF_PROXIES.iter().any(|name| headers.contains_key(name)) {
         return Err(refused("the request was passed on from elsewhere: the bridge is for programs of this machine"));
     }
-    Ok(own.to_owned())
+    Ok(())
 }
 
 /// Gives the `Authorization` of a request, of which there is one at most.

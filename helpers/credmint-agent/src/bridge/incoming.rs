@@ -29,10 +29,8 @@ pub(super) async fn incoming(
     let rewriter = rewriter(agent, visit)?;
     let (mut parts, body) = arriving::accept(response, &visit.recipe.hostname)?;
     drop_hop_by_hop(&mut parts.headers);
-    redirect(&mut parts, visit, &rewriter)?;
-    if let Some(address) = reference(&parts.headers, &TERRAFORM_GET)? {
-        let value = HeaderValue::try_from(rewriter.archive(address)?);
-        parts.headers.insert(TERRAFORM_GET, value.map_err(|_| refused("the archive's address is malformed"))?);
+    if !visit.is_by_its_name {
+        lead_through_us(&mut parts, visit, &rewriter)?;
     }
     if let (Some((subject, _)), true) = (&entry.facts.certificate, refusal::may_be_one(&parts)) {
         let page = collect(body, &visit.recipe.hostname).await?;
@@ -55,6 +53,16 @@ pub(super) fn rewriter<'a>(agent: &'a Agent, visit: &'a Visit) -> Result<Rewrite
     Ok(Rewriter { capabilities: &bridge.capabilities, recipe: &visit.recipe, base, own, run: visit.run })
 }
 
+/// Rewrites the addresses in the header.
+fn lead_through_us(parts: &mut http::response::Parts, visit: &Visit, rewriter: &Rewriter<'_>) -> Result<(), Failure> {
+    redirect(parts, visit, rewriter)?;
+    if let Some(address) = reference(&parts.headers, &TERRAFORM_GET)? {
+        let value = HeaderValue::try_from(rewriter.archive(address)?);
+        parts.headers.insert(TERRAFORM_GET, value.map_err(|_| refused("the archive's address is malformed"))?);
+    }
+    Ok(())
+}
+
 type Rewrite = fn(&Rewriter<'_>, &[u8]) -> Result<Option<Vec<u8>>, Failure>;
 
 /// Tells the answers that carry URLs: `…/providers/…/download/OS/ARCH`, and the documents of a JSON:API.
@@ -68,7 +76,7 @@ fn rewriting(parts: &http::response::Parts, visit: &Visit) -> Option<Rewrite> {
     let is_document =
         parts.status.is_success() && visit.asker != Asker::Files && kind.starts_with(json_api::MEDIA_TYPE);
     match () {
-        () if visit.is_head || is_empty => None,
+        () if visit.is_by_its_name || visit.is_head || is_empty => None,
         () if is_package => Some(|rewriter, json| rewriter.package(json)),
         () if is_document => Some(|rewriter, json| rewriter.json_api(json)),
         () => None,

@@ -3,6 +3,7 @@
 //! Binds loopback and nothing else; a port that somebody else holds is a failure.
 
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -11,7 +12,8 @@ use std::time::Duration;
 
 use credmint_local_machine::most_open_files;
 use credmint_vocabulary::{Failure, FailureKind};
-use http::{HeaderValue, header};
+use http::{HeaderValue, Method, Request, Response, header};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -19,8 +21,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
-use super::forward;
+use super::reply::Body;
 use super::run::{Run, Way};
+use super::{carrier, forward};
 use crate::agent::Agent;
 use crate::loopback;
 
@@ -108,9 +111,11 @@ async fn accept(agent: Rc<Agent>, listener: TcpListener, places: Rc<Places>, run
 async fn serve(
     agent: Rc<Agent>,
     stream: TcpStream,
-    (places, _place): (Rc<Places>, OwnedSemaphorePermit),
+    (places, place): (Rc<Places>, OwnedSemaphorePermit),
     run: Option<Rc<Run>>,
 ) {
+    // A tunnel keeps the place when this connection has become one.
+    let place = Arc::new(place);
     let _busy = Rc::clone(&agent.busy);
     let port = stream.local_addr().map_or(0, |address| address.port());
     let way = Way { port, run: run.clone() };
@@ -120,45 +125,73 @@ async fn serve(
         if let Some(ends) = ends {
             request.extensions_mut().insert(ends);
         }
-        let answering = forward::answer(Rc::clone(&agent), way.clone(), request);
+        let is_tunnel = request.method() == Method::CONNECT;
+        let answering = answer(Rc::clone(&agent), way.clone(), Arc::clone(&place), request);
         let (places, has_answered) = (&places, &has_answered);
         async move {
             let mut answer = answering.await;
-            has_answered.set(true);
-            if let (Ok(answer), true) = (&mut answer, places.are_all_taken()) {
+            has_answered.set(!is_tunnel);
+            if let (Ok(answer), true) = (&mut answer, places.are_all_taken() && !is_tunnel) {
                 answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             answer
         }
     });
-    let serving = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .max_buf_size(MOST_BUFFERED)
-        .serve_connection(TokioIo::new(stream), service);
+    let serving = http().serve_connection(TokioIo::new(stream), service).with_upgrades();
     let mut serving = std::pin::pin!(serving);
-    loop {
-        tokio::select! {
-            // An error means that the client went away or spoke no HTTP: there is nobody to tell.
-            _ = serving.as_mut() => return,
-            // Locked: what is under way holds a credential.
-            () = agent.lock.closing.notified() => return,
-            // A run that has ended has nothing under way.
-            () = ended(run.as_deref()) => return,
-            // A client that has had an answer connects again; one that is about to ask for the first time is not turned away.
-            () = places.wanted.notified() => {
-                if has_answered.get() {
-                    serving.as_mut().graceful_shutdown();
+    while_open(&agent, run.as_deref(), async {
+        loop {
+            tokio::select! {
+                // An error means that the client went away or spoke no HTTP: there is nobody to tell.
+                _ = serving.as_mut() => return,
+                // A client that has had an answer connects again; one that is about to ask for the first time is not turned away.
+                () = places.wanted.notified() => {
+                    if has_answered.get() {
+                        serving.as_mut().graceful_shutdown();
+                    }
                 }
             }
         }
+    })
+    .await;
+}
+
+/// Answers a request, or makes a tunnel of its connection.
+async fn answer(
+    agent: Rc<Agent>,
+    way: Way,
+    place: Arc<OwnedSemaphorePermit>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    match &way.run {
+        Some(run) if request.method() == Method::CONNECT && run.carrier.get().is_some() => {
+            Ok(carrier::connect(agent, Rc::clone(run), way.port, place, request).await)
+        }
+        _ => forward::answer(agent, way, request).await,
     }
 }
 
-async fn ended(run: Option<&Run>) {
-    match run {
-        Some(run) => run.over.notified().await,
-        None => std::future::pending().await,
+/// Says how HTTP is spoken here.
+pub(super) fn http() -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_buf_size(MOST_BUFFERED);
+    http
+}
+
+/// Does something until it is done, or has to end.
+pub(super) async fn while_open(agent: &Agent, run: Option<&Run>, something: impl Future) {
+    let run_ends = async {
+        match run {
+            Some(run) => run.ended().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = something => {}
+        // Locked: what is under way holds a credential.
+        () = agent.lock.closing.notified() => {}
+        // A run that has ended has nothing under way.
+        () = run_ends => {}
     }
 }
 

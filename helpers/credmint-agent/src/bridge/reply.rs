@@ -46,6 +46,23 @@ pub(super) fn failed(asker: Asker, failure: &Failure) -> Response<Body> {
     response
 }
 
+/// Says why there is no tunnel: of that answer a program shows the reason phrase alone.
+pub(super) fn no_tunnel(status: StatusCode, failure: &Failure) -> Response<Body> {
+    let mut response = failed(Asker::Files, failure);
+    *response.status_mut() = status;
+    response
+}
+
+/// Asks a client of the run's proxy for the run's password (RFC 9110 §15.5.8).
+pub(super) fn wants_proof() -> Response<Body> {
+    let what = "this proxy is for one run of credmint exec, which has ended or is not yours";
+    let failure = Failure::new(FailureKind::Refused, what);
+    let mut response = no_tunnel(StatusCode::PROXY_AUTHENTICATION_REQUIRED, &failure);
+    let challenge = HeaderValue::from_static("Basic realm=\"credmint exec\"");
+    response.headers_mut().insert(header::PROXY_AUTHENTICATE, challenge);
+    response
+}
+
 fn status_of(asker: Asker, kind: FailureKind) -> StatusCode {
     match (kind, asker) {
         (FailureKind::Unreachable, _) => StatusCode::BAD_GATEWAY,

@@ -2,7 +2,7 @@
 //! An agent comes in, an open run goes out; when that is dropped, the port, the sessions and the addresses of the run are gone.
 //! Binds loopback and nothing else. `protocol-spec/bridge-protocol.md` §9.
 
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use zeroize::Zeroizing;
 
 use super::Bridge;
+use super::carrier::{Carrier, WayOut};
 use super::listen::{self, Listening};
 use super::mirror::{Mirror, Mirrors};
 use crate::agent::Agent;
@@ -31,11 +32,31 @@ pub(super) struct Run {
     failures: RefCell<Vec<Failure>>,
     /// The mirrors that stand for registries in it.
     pub(super) mirrors: Mirrors,
-    /// Ends its connections.
-    pub(super) over: Notify,
+    /// The other carrier, where it is wanted.
+    pub(super) carrier: OnceCell<Carrier>,
+    over: Notify,
+    is_over: Cell<bool>,
 }
 
 impl Run {
+    fn new(number: RunNumber, facts: RunStatus, mirrors: Mirrors) -> Self {
+        let (carrier, over, is_over) = (OnceCell::new(), Notify::new(), Cell::new(false));
+        Self { number, facts: facts.into(), failures: RefCell::default(), mirrors, carrier, over, is_over }
+    }
+
+    /// Gives its number.
+    pub(super) fn number(&self) -> RunNumber {
+        self.number
+    }
+
+    /// Waits for its end, which ends its connections.
+    pub(super) async fn ended(&self) {
+        let over = self.over.notified();
+        if !self.is_over.get() {
+            over.await;
+        }
+    }
+
     /// Counts a request.
     pub(super) fn count(&self) {
         self.facts.borrow_mut().requests += 1;
@@ -98,9 +119,7 @@ impl OpenRun {
         let bridge = agent.bridge.as_ref().ok_or_else(none)?;
         let number = bridge.runs.get() + 1;
         bridge.runs.set(number);
-        let (facts, mirrors) = (facts.into(), Mirrors::of(mirrors));
-        let run = Run { number, facts, failures: RefCell::default(), mirrors, over: Notify::new() };
-        let run = Rc::new(run);
+        let run = Rc::new(Run::new(number, facts, Mirrors::of(mirrors)));
         let mut listening = listen::listen(agent, 0, Some(&run)).await;
         for _ in 0..TRIES {
             // Free on one family and taken on the other.
@@ -131,6 +150,16 @@ impl OpenRun {
         self.run.mirrors.registries()
     }
 
+    /// Makes its port a proxy, too: gives what that takes for a password, and the certificate of its authority.
+    pub(crate) fn carry(&self, hosts: Vec<Hostname>, way_out: WayOut) -> Result<(Secret<String>, String), Failure> {
+        let bridge = self.agent.bridge.as_ref().ok_or_else(none)?;
+        let carrier = Carrier::new(hosts, way_out, self.port())?;
+        let certificate = carrier.certificate_pem().to_owned();
+        // Nobody has set it: a run is opened once.
+        drop(self.run.carrier.set(carrier));
+        Ok((bridge.sessions.open_proxy(self.run.number)?, certificate))
+    }
+
     /// Lists what was refused.
     pub(crate) fn failures(&self) -> Vec<Failure> {
         self.run.failures.borrow().clone()
@@ -145,6 +174,7 @@ impl Drop for OpenRun {
             bridge.sessions.close_run(self.run.number);
             bridge.capabilities.close_run(self.run.number);
         }
+        self.run.is_over.set(true);
         self.run.over.notify_waiters();
     }
 }

@@ -39,6 +39,8 @@ impl Session {
 #[derive(Default)]
 pub(super) struct Sessions {
     open: RefCell<VecDeque<Session>>,
+    /// What the proxies of runs take for a password.
+    proxies: RefCell<Vec<(RunNumber, Sealable<Secret<String>>)>>,
 }
 
 impl Sessions {
@@ -80,6 +82,34 @@ impl Sessions {
         Some(Rc::clone(&found.recipe))
     }
 
+    /// Makes what the proxy of a run takes for a password.
+    pub(super) fn open_proxy(&self, run: RunNumber) -> Result<Secret<String>, Failure> {
+        let token = random_token()?;
+        self.proxies.borrow_mut().push((run, token.copied().into()));
+        Ok(token)
+    }
+
+    /// Tells whether a token is the password of a run's proxy. All are compared, each in constant time.
+    pub(super) fn is_of_proxy(&self, token: &[u8], run: RunNumber) -> bool {
+        let is = |own: &Sealable<Secret<String>>| own.get().is_some_and(|own| own.same_as(token));
+        self.proxies.borrow().iter().fold(false, |found, (of, own)| found | (is(own) & (*of == run)))
+    }
+
+    /// Tells whether a token is any of ours, wherever it is valid: none may leave us.
+    pub(super) fn is_ours(&self, token: &[u8]) -> bool {
+        let is = |own: &Sealable<Secret<String>>| own.get().is_some_and(|own| own.same_as(token));
+        let is_session = self.open.borrow().iter().fold(false, |found, own| found | own.is(token));
+        self.proxies.borrow().iter().fold(is_session, |found, (_, own)| found | is(own))
+    }
+
+    /// Finds what a run has for a host, without a token: its proxy has seen its own.
+    pub(super) fn of_run(&self, hostname: &Hostname, run: RunNumber, now: Instant) -> Option<Rc<Recipe>> {
+        let open = self.open.borrow();
+        let found = open.iter().find(|own| own.run == Some(run) && own.hostname == *hostname)?;
+        found.used.set(now);
+        Some(Rc::clone(&found.recipe))
+    }
+
     /// Tells whether any run was let in for a host: others are strangers' inventions.
     pub(super) fn knows(&self, hostname: &Hostname) -> bool {
         self.open.borrow().iter().any(|session| session.recipe.hostname == *hostname)
@@ -91,6 +121,7 @@ impl Sessions {
             session.token.seal(key);
             session.recipe.caller.seal(key);
         }
+        self.proxies.borrow().iter().for_each(|(_, token)| token.seal(key));
     }
 
     /// Brings them back.
@@ -99,6 +130,7 @@ impl Sessions {
             session.token.unseal(key);
             session.recipe.caller.unseal(key);
         }
+        self.proxies.borrow().iter().for_each(|(_, token)| token.unseal(key));
     }
 
     /// Ends all sessions of an entry.
@@ -109,6 +141,7 @@ impl Sessions {
     /// Ends all sessions of a run.
     pub(super) fn close_run(&self, run: RunNumber) {
         self.open.borrow_mut().retain(|session| session.run != Some(run));
+        self.proxies.borrow_mut().retain(|(of, _)| *of != run);
     }
 
     /// Ends what no run has used for half an hour and whose entry is over: each could have it made again. What is for a run of

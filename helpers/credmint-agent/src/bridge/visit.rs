@@ -34,6 +34,10 @@ pub(super) struct Visit {
     pub(super) asker: Asker,
     /// Host and port by which the client reached us.
     pub(super) own: String,
+    /// Whether the client reached the host by its own name, through a proxy: then nothing has to be rewritten.
+    pub(super) is_by_its_name: bool,
+    /// Whether the client's `Authorization` is its own, and no session's.
+    pub(super) has_own_authorization: bool,
     /// The run of `credmint exec` that it came by.
     pub(super) run: Option<RunNumber>,
     /// Whether no body follows, whatever the header says.
@@ -96,7 +100,18 @@ pub(super) fn visit(
         }
     };
     let is_head = request.method() == Method::HEAD;
-    Ok(Visit { recipe, url, shown, asker, own, run: way.number(), is_head, answered_by })
+    Ok(Visit {
+        recipe,
+        url,
+        shown,
+        asker,
+        own,
+        is_by_its_name: false,
+        has_own_authorization: false,
+        run: way.number(),
+        is_head,
+        answered_by,
+    })
 }
 
 /// Tells which of Terraform's clients asks.
@@ -160,7 +175,7 @@ fn of_use(mut url: Url, purpose: Use, asked: &Uri) -> Url {
     url
 }
 
-fn upstream_url(hostname: &Hostname, path_and_query: &str) -> Result<Url, Failure> {
+pub(super) fn upstream_url(hostname: &Hostname, path_and_query: &str) -> Result<Url, Failure> {
     let url = Url::parse(&format!("https://{hostname}{path_and_query}"));
     let url = url.map_err(|_| refused("the path of the request is malformed"))?;
     head::stays_below(url.path())?;

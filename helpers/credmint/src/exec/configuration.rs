@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 
+use super::carrier::Ways;
 use super::installation::{self, Installation};
 use super::json;
-use super::mirrors::Mirrors;
 use super::open_run::OpenRun;
 use crate::command_line::Tool;
 use crate::hcl::{Item, items};
@@ -18,19 +18,22 @@ use crate::people_host;
 use crate::setup::{Places, Services, is_name_of, read, services_in, usual_tool};
 
 /// Makes the text for a run.
-pub(crate) fn for_run(open: &OpenRun, mirrors: &Mirrors, program: &OsStr) -> Result<String, Failure> {
+pub(crate) fn for_run(open: &OpenRun, ways: &Ways, program: &OsStr) -> Result<String, Failure> {
     let hosts = open.hosts.iter().map(|host| {
         let usual = || Services::on_bridge(&host.hostname, open.port);
         let offered = host.services.as_ref().map(|offered| Services::offered(&host.hostname, open.port, offered));
-        Led { hostname: &host.hostname, services: offered.unwrap_or_else(usual), is_on_bridge: true }
+        let (services, has_block) = (offered.unwrap_or_else(usual), ways.has_block(&host.hostname));
+        Led { hostname: &host.hostname, services, is_on_bridge: true, has_block }
     });
     let registries = open.registries.iter().map(|registry| Led {
         hostname: &registry.hostname,
         services: Services::of_registry(&registry.hostname),
         is_on_bridge: false,
+        has_block: true,
     });
-    let text = merged(&sources(program)?, hosts.chain(registries).collect(), &|host| mirrors.address(host, open.port))?;
-    Ok(mirrors.in_place(text))
+    let text =
+        merged(&sources(program)?, hosts.chain(registries).collect(), &|host| ways.mirrors.address(host, open.port))?;
+    Ok(ways.mirrors.in_place(text))
 }
 
 /// A host that leads elsewhere than its name in a run.
@@ -39,6 +42,8 @@ struct Led<'a> {
     services: Services,
     /// Whether all of it leads to the bridge, or its providers alone.
     is_on_bridge: bool,
+    /// Whether a `host` block leads there; if not, the person's own is left out all the same.
+    has_block: bool,
 }
 
 /// Gives the address for providers of a host that a mirror stands for.
@@ -108,7 +113,7 @@ fn merged(sources: &[(PathBuf, String)], hosts: Vec<Led<'_>>, providers: &Provid
         let kept = kept(&source, &found, &mut hosts, &mut seen);
         text.push_str(&format!("\n# {}\n{kept}\n", path.display()));
     }
-    for Led { hostname, services, .. } in hosts {
+    for Led { hostname, services, .. } in hosts.into_iter().filter(|host| host.has_block) {
         let services = providers(hostname).into_iter().fold(services, |all, address| all.with_providers_at(&address));
         text.push_str(&format!("\n{}\n", services.block(hostname)));
     }
@@ -180,7 +185,7 @@ mod tests {
             ),
         ];
         let sources = sources.map(|(path, text)| (PathBuf::from(path), text.to_owned()));
-        let led = Led { hostname: &host, services: Services::on_bridge(&host, 7), is_on_bridge: true };
+        let led = Led { hostname: &host, services: Services::on_bridge(&host, 7), is_on_bridge: true, has_block: true };
         let text = merged(&sources, vec![led], &|_| None).expect("merged");
         for part in [
             "plugin_cache_dir = \"/a\"",

@@ -2,6 +2,7 @@
 //! A command line comes in, the program's own end goes out; everything that it was given is gone then.
 //! Prints nothing while all goes well but what is reached in another way than asked for. `protocol-spec/bridge-protocol.md` §9.
 
+mod carrier;
 mod configuration;
 #[cfg(unix)]
 #[path = "foreground_unix.rs"]
@@ -13,6 +14,7 @@ mod installation;
 mod json;
 mod mirrors;
 mod open_run;
+mod proxy;
 mod show;
 mod stand_in;
 mod state;
@@ -27,6 +29,7 @@ use clap::Args;
 use credmint_vocabulary::{Failure, FailureKind, Hostname, printable};
 
 use crate::out;
+use carrier::{Carrier, Ways};
 use mirrors::Mirrors;
 use open_run::{OpenRun, Over, Watch};
 pub(crate) use show::{EnvArguments, run as env};
@@ -41,6 +44,9 @@ pub(crate) struct ExecArguments {
     /// TF_HTTP_CLIENT_…; without HOST the one that TF_HTTP_ADDRESS leads to.
     #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     env: Option<String>,
+    /// How the program reaches the hosts of the settings.
+    #[arg(long, value_name = "WAY", default_value = "auto")]
+    carrier: Carrier,
     /// The program and its arguments, after `--`.
     #[arg(value_name = "CMD", required = true, last = true)]
     command: Vec<OsString>,
@@ -53,17 +59,17 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
         return Err(Failure::new(FailureKind::Usage, "a command is missing").hint("credmint exec -- terraform init"));
     };
     let pem = arguments.env.as_deref().map(state::pem).transpose()?;
-    let mirrors = mirrors(program)?;
-    let (mut open, connection) = OpenRun::begin(program, mirrors.wanted())?;
+    let ways = Ways::of(arguments.carrier, mirrors(program)?);
+    let (mut open, connection) = OpenRun::begin(program, &ways)?;
     let has_hosts = !open.hosts.is_empty() || !open.confirm.is_empty();
     configuration::leave_to_outer_run(&mut open, program)?;
     say_who_is_left_out(&open.confirm);
     say_who_was_not_asked(&open);
-    mirrors.remarks().iter().for_each(|remark| out::remark(remark));
-    if pem.is_none() && state::is_used() {
+    ways.remarks().iter().for_each(|remark| out::remark(remark));
+    if pem.is_none() && ways.has_blocks && state::is_used() {
         state::not_taken(&show::settings()?).iter().for_each(|line| out::remark(line));
     }
-    let mut variables = variables::for_run(&open, &mirrors, program)?;
+    let mut variables = variables::for_run(&open, &ways, program)?;
     match pem {
         Some(pem) => variables.extend(pem),
         None if !has_hosts => return Err(nothing_to_reach()),

@@ -9,12 +9,13 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{Answer, Reply, RunEnd, RunHost, RunMirror, RunOpen, RunWanted, receive, say};
+use credmint_agent_protocol::{Answer, Reply, RunEnd, RunHost, RunOpen, RunProxy, RunWanted, receive, say};
 use credmint_local_machine::{Connection, HeldRunDirectory, RunDirectory};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Secret, printable};
 use serde_json::Value;
 
-use super::{configuration, stand_in};
+use super::carrier::Ways;
+use super::{configuration, proxy, show, stand_in};
 use crate::agent;
 
 /// One host of a run.
@@ -29,6 +30,14 @@ pub(crate) struct Served {
     pub(crate) unasked: Option<String>,
 }
 
+/// The proxy of a run.
+pub(crate) struct OpenProxy {
+    /// What it takes for a password.
+    pub(crate) token: Secret<String>,
+    /// Certificate of its authority, in PEM form.
+    pub(crate) certificate: String,
+}
+
 /// Keeps a run open.
 pub(crate) struct OpenRun {
     /// Port of the bridge.
@@ -39,6 +48,8 @@ pub(crate) struct OpenRun {
     pub(crate) registries: Vec<Served>,
     /// Who cannot, because a person allows each use.
     pub(crate) confirm: Vec<Hostname>,
+    /// The proxy at that port, if the run has one.
+    pub(crate) proxy: Option<OpenProxy>,
     directory: RunDirectory,
     _held: HeldRunDirectory,
 }
@@ -59,18 +70,24 @@ pub(crate) enum Over {
 
 impl OpenRun {
     /// Begins one, and starts an agent if there is none.
-    pub(crate) fn begin(program: &OsStr, mirrors: Vec<RunMirror>) -> Result<(Self, Connection), Failure> {
+    pub(crate) fn begin(program: &OsStr, ways: &Ways) -> Result<(Self, Connection), Failure> {
         let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
-        let described = configuration::described(program)?;
+        // Who reaches them by their names reads their documents, too.
+        let described = if ways.has_blocks { configuration::described(program)? } else { show::names_of_run()? };
+        let (mirrors, proxy) = (ways.mirrors.wanted(), ways.has_proxy.then(proxy::wanted));
         let (settings, program) = (agent::settings(), printable(&name, 60));
-        let wanted = RunWanted { settings, program, described, mirrors, ..RunWanted::default() };
+        let wanted = RunWanted { settings, program, described, mirrors, proxy, ..RunWanted::default() };
         let (open, connection) = agent::open_run(wanted)?;
-        let RunOpen { port, directory, hosts, confirm, registries } = open;
+        let RunOpen { port, directory, hosts, confirm, registries, proxy } = open;
+        if ways.has_proxy && proxy.is_none() && !hosts.is_empty() {
+            return Err(proxy::unknown_to_agent());
+        }
         let (directory, held) = RunDirectory::hold(PathBuf::from(directory));
         let hosts = hosts.into_iter().map(served).collect::<Result<_, _>>()?;
         let registries = registries.into_iter().map(served).collect::<Result<_, _>>()?;
         let confirm = confirm.iter().map(|name| hostname(name)).collect::<Result<_, _>>()?;
-        Ok((Self { port, hosts, registries, confirm, directory, _held: held }, connection))
+        let proxy = proxy.map(|RunProxy { token, certificate }| OpenProxy { token: token.into_secret(), certificate });
+        Ok((Self { port, hosts, registries, confirm, proxy, directory, _held: held }, connection))
     }
 
     /// Gives the directory for its files.

@@ -8,9 +8,9 @@ use credmint_settings::{Deliver, Settings};
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 use serde_json::json;
 
-use super::mirrors::Mirrors;
+use super::carrier::{Carrier, Ways};
 use super::variables::{CONFIGURATION, Variable};
-use super::{say_who_is_left_out, state, variables};
+use super::{proxy, say_who_is_left_out, state, variables};
 use crate::out;
 use crate::setup::{settings_failure, token_variable, usual_tool};
 
@@ -20,6 +20,9 @@ pub(crate) struct EnvArguments {
     /// As for `credmint exec`: also certificate and key of a host, for Terraform's `http` state backend.
     #[arg(long, value_name = "HOST", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     env: Option<String>,
+    /// As for `credmint exec`: how the program would reach the hosts of the settings.
+    #[arg(long, value_name = "WAY", default_value = "auto")]
+    carrier: Carrier,
     /// Show the values that need no run: certificate and key of --env.
     #[arg(long, requires = "env")]
     reveal: bool,
@@ -40,12 +43,12 @@ pub(crate) fn run(arguments: &EnvArguments) -> Result<(), Failure> {
     let settings = settings()?;
     let (confirm, hosts) = hosts(&settings);
     say_who_is_left_out(&confirm);
-    let mirrors = super::mirrors(&usual_tool().program().into())?;
-    mirrors.remarks().iter().for_each(|remark| out::remark(remark));
-    if arguments.env.is_none() {
+    let ways = Ways::of(arguments.carrier, super::mirrors(&usual_tool().program().into())?);
+    ways.remarks().iter().for_each(|remark| out::remark(remark));
+    if arguments.env.is_none() && ways.has_blocks {
         state::not_taken(&settings).iter().for_each(|line| out::remark(line));
     }
-    let mut all = of_run(&hosts, &mirrors);
+    let mut all = of_run(&hosts, &ways);
     if let Some(named) = &arguments.env {
         let pem = state::pem(named)?;
         all.extend(pem.iter().map(|variable| of_pem(variable, arguments.reveal)));
@@ -60,10 +63,14 @@ pub(crate) fn run(arguments: &EnvArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_run(hosts: &[Hostname], mirrors: &Mirrors) -> Vec<Shown> {
-    let shown = |name: &str, what: String| Shown { name: name.to_owned(), what, value: None };
-    let configuration =
-        shown(CONFIGURATION, "the file of a run: your own configuration, its hosts on the bridge".to_owned());
+fn shown(name: &str, what: String) -> Shown {
+    Shown { name: name.to_owned(), what, value: None }
+}
+
+fn of_run(hosts: &[Hostname], ways: &Ways) -> Vec<Shown> {
+    let mirrors = &ways.mirrors;
+    let led = if ways.has_blocks { "its hosts on the bridge" } else { "without `host` blocks for its hosts" };
+    let configuration = shown(CONFIGURATION, format!("the file of a run: your own configuration, {led}"));
     let tokens = hosts.iter().map(|host| shown(&token_variable(host), format!("a session token of a run, for {host}")));
     let mirrored =
         mirrors.translated.iter().flat_map(|mirror| mirror.registries.iter().map(move |r| (&mirror.hostname, r)));
@@ -73,12 +80,23 @@ fn of_run(hosts: &[Hostname], mirrors: &Mirrors) -> Vec<Shown> {
     let mirrored = mirrored.filter(|(_, registry)| !hosts.contains(registry)).map(of_mirror);
     let mut all: Vec<Shown> = std::iter::once(configuration).chain(tokens).chain(mirrored).collect();
     all.extend(variables::patience(mirrors).map(|variable| shown(variable.name(), variable.value().to_owned())));
+    if ways.has_proxy && !hosts.is_empty() {
+        all.extend(proxy::described().map(|(name, what)| shown(name, what.to_owned())));
+    }
+    if ways.has_blocks {
+        all.extend(of_state(hosts));
+    }
+    all
+}
+
+fn of_state(hosts: &[Hostname]) -> Vec<Shown> {
+    let mut all = Vec::new();
     for (name, address) in state::addresses() {
         if let Some((host, path)) = state::led(&address, hosts, |host| host) {
             all.push(shown(name, format!("http://127.0.0.1:PORT/{host}{path}, PORT being that of a run")));
         }
     }
-    if all.iter().any(|one| one.name.starts_with("TF_HTTP_")) {
+    if !all.is_empty() {
         all.push(shown("TF_HTTP_USERNAME", "credmint".to_owned()));
         all.push(shown("TF_HTTP_PASSWORD", "the session token of that host".to_owned()));
     }
@@ -113,14 +131,21 @@ pub(crate) fn hosts(settings: &Settings) -> (Vec<Hostname>, Vec<Hostname>) {
     (names(confirm), names(of_run))
 }
 
+/// Names the hosts of a run.
+pub(crate) fn names_of_run() -> Result<Vec<String>, Failure> {
+    Ok(hosts(&settings()?).1.iter().map(ToString::to_string).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::mirrors::Mirrors;
 
     #[test]
     fn a_shell_may_read_what_is_shown() {
         let host = Hostname::from_comparison_form("my-registry.corp.example").expect("a hostname");
-        let lines: Vec<String> = of_run(&[host], &Mirrors::default()).iter().map(line).collect();
+        let lines: Vec<String> =
+            of_run(&[host], &Ways::of(Carrier::Auto, Mirrors::default())).iter().map(line).collect();
         assert!(lines.iter().all(|line| line.starts_with("# ")), "{lines:?}");
         assert!(lines.iter().any(|line| line.starts_with("# TF_TOKEN_my__registry_corp_example (")), "{lines:?}");
         let pem = Variable::open("TF_HTTP_CLIENT_CERTIFICATE_PEM", "a'b");

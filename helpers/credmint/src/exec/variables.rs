@@ -2,14 +2,15 @@
 //! A run comes in, variables go out.
 //! Writes the CLI configuration into the run's directory, and nothing else.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 
 use credmint_local_machine::{environment, files};
 use credmint_vocabulary::{Failure, FailureKind, Secret};
 
+use super::carrier::Ways;
 use super::mirrors::Mirrors;
 use super::open_run::{OpenRun, Served};
-use super::{configuration, state};
+use super::{configuration, proxy, state};
 use crate::setup::token_variable;
 
 /// One variable.
@@ -49,16 +50,22 @@ impl Variable {
 }
 
 /// Makes the variables of a run.
-pub(crate) fn for_run(open: &OpenRun, mirrors: &Mirrors, program: &OsString) -> Result<Vec<Variable>, Failure> {
+pub(crate) fn for_run(open: &OpenRun, ways: &Ways, program: &OsStr) -> Result<Vec<Variable>, Failure> {
     let path = open.directory().join("cli.tfrc");
-    let text = configuration::for_run(open, mirrors, program)?;
+    let text = configuration::for_run(open, ways, program)?;
     let unwritten = |error| Failure::new(FailureKind::Settings, format!("{}: {error}", path.display()));
     files::write_private(&path, text.as_bytes()).map_err(unwritten)?;
     let configuration = Variable::open(CONFIGURATION, path.display().to_string());
     let token = |host: &Served| Variable::secret(token_variable(&host.hostname), host.token.copied());
     let tokens = open.hosts.iter().chain(&open.registries).map(token);
-    let configuration = std::iter::once(configuration);
-    Ok(configuration.chain(tokens).chain(patience(mirrors)).chain(for_state(open)?).collect())
+    let mut variables: Vec<_> = std::iter::once(configuration).chain(tokens).chain(patience(&ways.mirrors)).collect();
+    if ways.has_blocks {
+        variables.extend(for_state(open)?);
+    }
+    if let Some(proxy) = &open.proxy {
+        variables.extend(proxy::variables(open, proxy)?);
+    }
+    Ok(variables)
 }
 
 /// Lets Terraform wait for the answer of a mirror whose archives have to be read first, unless the person says how long.

@@ -1,0 +1,40 @@
+//! A tunnel to a host that is none of the run's: bytes are passed on, and nobody looks at them.
+//! A place comes in, a connection to it goes out, straight or through the proxy that the caller had; then bytes, both ways.
+//! Dials by the room that does, and never leads to the run's own port.
+
+use credmint_https::{HttpsError, passage};
+use credmint_vocabulary::{Failure, FailureKind, is_loopback};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use tokio::io::copy_bidirectional;
+use tokio::net::TcpStream;
+
+use super::WayOut;
+use super::place::Place;
+
+/// Connects to a place.
+pub(super) async fn dial(to: &Place, way_out: &WayOut, own_port: u16) -> Result<TcpStream, Failure> {
+    let is_direct = is_loopback(to.name()) || way_out.no_proxy.exempts(to.name(), to.port());
+    let proxy = way_out.proxy.as_ref().filter(|_| !is_direct);
+    let (stream, first) = passage(&to.to_string(), proxy).await.map_err(|error| failure(&error))?;
+    if first.ip().is_loopback() && first.port() == own_port {
+        return Err(Failure::new(FailureKind::Refused, format!("{to} leads back to this run")));
+    }
+    Ok(stream)
+}
+
+/// Passes bytes until both sides are done, or one is gone.
+pub(super) async fn pass(upgrade: OnUpgrade, mut there: TcpStream) {
+    if let Ok(here) = upgrade.await {
+        // Who goes away early has nobody to tell.
+        copy_bidirectional(&mut TokioIo::new(here), &mut there).await.unwrap_or_default();
+    }
+}
+
+fn failure(error: &HttpsError) -> Failure {
+    let hint = match error {
+        HttpsError::Tunnel { .. } | HttpsError::Proxy { .. } => "see HTTPS_PROXY of the shell that ran `credmint exec`",
+        _ => "see whether the server runs, and whether it needs a proxy (HTTPS_PROXY) from here",
+    };
+    Failure::new(FailureKind::Unreachable, error.to_string()).hint(hint)
+}

@@ -34,3 +34,34 @@ fn init_finds_a_registry_by_its_own_name_and_documents() {
     assert_eq!(company.pki.minted(), 1);
     user.canary.check(&user.home);
 }
+
+#[test]
+fn the_proxy_is_for_who_has_its_token_and_its_authority_for_the_hosts_of_the_run() {
+    let company = Company::found();
+    let user = user_of(&company);
+    let shell = |line: &str| exec(&user, &["/bin/sh", "-c", line]).env("NO_PROXY", ".corp.example,other").output();
+
+    // 1. Another program than terraform: OpenSSL believes the authority of the run, and the client certificate is presented.
+    let url = format!("https://{HOST}/v1/modules/corp/network/aws/versions");
+    let output = shell(&format!("curl -sSf {url}")).success();
+    assert!(output.stdout.contains("1.0.0"), "{}", output.stdout);
+    // 2. Without the token there is no tunnel, to nobody.
+    let port = "p=${HTTPS_PROXY##*:}";
+    for to in [url.as_str(), "https://127.0.0.1:9/"] {
+        for wrong in ["", "credmint:guess@", "credmint:$TF_TOKEN_registry_corp_example@"] {
+            let line = format!("{port}; curl -sS --noproxy '' -x http://{wrong}127.0.0.1:$p {to}");
+            let output = shell(&line);
+            assert!(output.stderr.contains("407"), "{wrong} {to}: {}", output.stderr);
+        }
+    }
+    // 3. What cannot be reached is said; the run's own port is not dialled.
+    let output = shell(&format!("{port}; curl -sS --noproxy '' -x $HTTPS_PROXY https://127.0.0.1:$p/"));
+    assert!(output.stderr.contains("502"), "{}", output.stderr);
+    // 4. The authority is constrained, its file is private, and only what exempts the host is taken out.
+    let line = "openssl x509 -in $SSL_CERT_FILE -noout -text; stat -c %a $SSL_CERT_FILE; echo no=$NO_PROXY; grep -c 'PRIVATE KEY' $SSL_CERT_FILE";
+    let output = shell(line);
+    let is_constrained = output.stdout.contains("X509v3 Name Constraints: critical");
+    assert!(is_constrained && output.stdout.contains(&format!("DNS:{HOST}")), "{}", output.stdout);
+    assert!(output.stdout.contains("\n600\nno=other\n0\n"), "{}", output.stdout);
+    user.canary.check(&user.home);
+}

@@ -281,6 +281,18 @@ pub struct Credential {
     /// Trust anchors for the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_ca_certificate_pem: Option<String>,
+    /// Names keys of AWS; it comes with the next two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_key_id: Option<String>,
+    /// What requests to AWS are signed with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_access_key: Option<WireSecret>,
+    /// What goes with each of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_token: Option<WireSecret>,
+    /// The account that the keys are for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account_id: Option<String>,
     /// End of life, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,

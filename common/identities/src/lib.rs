@@ -33,5 +33,5 @@ pub use sign_in::{
 };
 pub use source::{SourceError, read_source};
 pub use subject_token::{SubjectToken, SubjectTokenError};
-pub use token_endpoint::{TokenEndpoint, TokenEndpointError};
+pub use token_endpoint::{TokenEndpoint, TokenEndpointError, encode_form};
 pub use way::trust;

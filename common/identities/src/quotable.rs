@@ -51,7 +51,19 @@ fn looks_secret(word: &str) -> bool {
             !before.ends_with(|c: char| c.is_ascii_alphanumeric()) && rest.len() >= 16 && !rest.contains(['.', '/'])
         })
     });
-    vault || has_jwt(word) || word.split(['.', '/', '%', '=']).any(is_random)
+    vault || has_jwt(word) || is_aws_secret(word) || word.split(['.', '/', '%', '=']).any(is_random)
+}
+
+/// Tells a secret access key of AWS, which has slashes in it, by its 40 characters; a session token, by many more.
+fn is_aws_secret(word: &str) -> bool {
+    word.split('=').any(|part| {
+        let has = |kind: fn(&u8) -> bool| part.bytes().any(|byte| kind(&byte));
+        (part.len() == 40 || part.len() > 120)
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte))
+            && has(u8::is_ascii_uppercase)
+            && has(u8::is_ascii_lowercase)
+            && has(|byte| byte.is_ascii_digit() || *byte == b'+')
+    })
 }
 
 /// Tells a JWT by its beginning, which is `{"` in Base64.
@@ -87,6 +99,7 @@ mod tests {
             "b.AAAAAQL3CzVh0yRkZ1TtokenAbCd12",
             "0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d",
             "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
             "5f9c3a52-7b51-4c39-9b62-0d5a1f0c8e11",
             "Zm9v-YmFy_0a1b2c3d4e5f-XYZ12345-aBcD",
         ] {

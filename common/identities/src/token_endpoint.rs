@@ -212,7 +212,8 @@ impl TokenEndpoint {
 }
 
 /// Encodes a form into one buffer that never grows, so that no copy of a secret stays behind.
-fn encode_form(fields: &[(&str, &str)]) -> Vec<u8> {
+#[must_use]
+pub fn encode_form(fields: &[(&str, &str)]) -> Vec<u8> {
     let size = fields.iter().map(|(name, value)| 3 * (name.len() + value.len()) + 2).sum();
     let mut form = form_urlencoded::Serializer::new(String::with_capacity(size));
     form.extend_pairs(fields).finish().into_bytes()

@@ -24,6 +24,10 @@ pub fn describe(issuer: &Issuer) -> String {
         Issuer::Est(est) => format!("est at {} ({})", est.address, est_auth(&est.auth)),
         Issuer::StepCa(step) => format!("step-ca at {}, with the identity's token", step.address),
         Issuer::Offline(_) => "offline, signed by people: credmint login HOST --csr FILE".to_owned(),
+        Issuer::AwsSts(sts) => {
+            let way: Vec<&str> = std::iter::once(&sts.role_arn).chain(&sts.then).map(String::as_str).collect();
+            format!("aws-sts at {}, role {}", sts.address(), way.join(", then "))
+        }
         Issuer::LocalCa(_) => "local-ca, an authority in the agent's memory".to_owned(),
         _ => "an issuer of a later version".to_owned(),
     }

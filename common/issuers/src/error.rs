@@ -218,6 +218,22 @@ pub enum GrantError {
         /// What to do next.
         hint: &'static str,
     },
+    /// A cloud said no, in words of a code that is known.
+    #[error("{who} refused {what} with status {status}: {why}{}", in_brackets(reason))]
+    Explained {
+        /// Host and port.
+        who: String,
+        /// What was asked for.
+        what: String,
+        /// HTTP status.
+        status: u16,
+        /// What the code means.
+        why: &'static str,
+        /// The code, and a cut of the server's words, fit to be shown.
+        reason: String,
+        /// What to do next.
+        hint: Option<&'static str>,
+    },
     /// An authority has the request, and somebody has to approve it.
     #[error("{who} has the certification request, and somebody has to approve it there{}", retry_after.map_or(String::new(), |after| format!("; it wants to be asked again in {} s", after.as_secs())))]
     AwaitingApproval {
@@ -317,6 +333,7 @@ impl GrantError {
     fn own_hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Denied { hint, .. } => hint,
+            Self::Explained { hint, .. } => return *hint,
             Self::AwaitingApproval { .. } => {
                 "have it approved, then run the command again: the agent keeps the key and asks with the same request"
             }

@@ -11,12 +11,13 @@ use credmint_identities::{Caller, SubjectToken};
 use credmint_settings::Issuer;
 use credmint_vocabulary::{Deadline, Expiry, Secret, Timestamp};
 
+use crate::access_keys::AccessKeys;
 use crate::error::GrantError;
 use crate::local_ca::Authorities;
 use crate::pending::PendingRequests;
 use crate::vault::Lease;
 use crate::vault_pki::Finding;
-use crate::{est, local_ca, oidc, step_ca, token_exchange, vault_pki, vault_secret, vault_token};
+use crate::{aws_sts, est, local_ca, oidc, step_ca, token_exchange, vault_pki, vault_secret, vault_token};
 
 /// Holds what an issuer needs around it.
 #[derive(Clone, Copy)]
@@ -57,14 +58,15 @@ pub struct Grant {
     pub lease: Option<Lease>,
 }
 
-/// Holds a credential of one of two kinds.
+/// Holds a credential of one of three kinds.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one of them an entry, and it moves twice in its life")]
 pub enum Granted {
     /// A bearer token.
     Token(BearerToken),
     /// A private key with its certification path.
     Identity(ClientIdentity),
+    /// Keys that requests to AWS are signed with.
+    Keys(AccessKeys),
 }
 
 /// Holds a bearer token.
@@ -83,6 +85,7 @@ impl Granted {
         match self {
             Self::Token(token) => token.expires,
             Self::Identity(identity) => Some(identity.not_after()),
+            Self::Keys(keys) => Some(keys.expires),
         }
     }
 }
@@ -110,6 +113,7 @@ pub async fn grant(
         Issuer::Oidc(oidc) => oidc::grant(oidc, subject, world),
         Issuer::TokenExchange(exchange) => token_exchange::grant(exchange, subject, world).await,
         Issuer::LocalCa(authority) => local_ca::grant(issuer_name, authority, subject, world).await,
+        Issuer::AwsSts(sts) => aws_sts::grant(sts, subject, world).await,
         Issuer::Offline(_) => Err(GrantError::Offline),
         _ => Err(GrantError::Settings("an issuer of a kind that this version does not know".to_owned())),
     }

@@ -2,8 +2,11 @@
 //! An issuer of the settings and a subject token come in, a credential with its expiry goes out.
 //! Keeps nothing but the authorities of `local-ca`; dials out through `https` alone; shows no body of any answer.
 
+mod access_keys;
 mod anchor;
 mod authority;
+mod aws;
+mod aws_sts;
 mod describe;
 mod error;
 mod est;
@@ -22,6 +25,7 @@ mod vault_secret;
 mod vault_token;
 mod wiped;
 
+pub use access_keys::AccessKeys;
 pub use anchor::anchor;
 pub use describe::describe;
 pub use error::GrantError;

@@ -26,7 +26,8 @@ pub(crate) fn grant(
     Ok(Grant { credential: Granted::Token(BearerToken { token, expires }), notes: Vec::new(), lease: None })
 }
 
-fn check_audience(subject: &SubjectToken, wanted: &str) -> Result<(), GrantError> {
+/// Refuses a token that is for somebody else, before it goes anywhere.
+pub(crate) fn check_audience(subject: &SubjectToken, wanted: &str) -> Result<(), GrantError> {
     let Some(claims) = &subject.claims else {
         return Err(GrantError::Opaque { wanted: wanted.to_owned() });
     };

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use credmint_client_identity::KeyAlgorithm;
 
+use crate::aws::AwsSts;
 use crate::enrolment::{Est, EstAuth, NameTemplates, Offline, StepCa};
 use crate::identity::ClientAuthentication;
 use crate::source::Source;
@@ -34,13 +35,21 @@ pub enum Issuer {
     StepCa(Box<StepCa>),
     /// `kind = "offline"`: people sign.
     Offline(Box<Offline>),
+    /// `kind = "aws-sts"`: keys for a role.
+    AwsSts(Box<AwsSts>),
 }
 
 impl Issuer {
-    /// Tells whether the credential is a certificate; otherwise it is a token.
+    /// Tells whether the credential is a certificate; otherwise it is a token, or keys.
     #[must_use]
     pub const fn grants_certificate(&self) -> bool {
         matches!(self, Self::VaultPki(_) | Self::LocalCa(_) | Self::Est(_) | Self::StepCa(_) | Self::Offline(_))
+    }
+
+    /// Tells whether the credential is a pair of keys that requests to AWS are signed with.
+    #[must_use]
+    pub const fn grants_keys(&self) -> bool {
+        matches!(self, Self::AwsSts(_))
     }
 
     /// Gives the login of an issuer that is a Vault.
@@ -59,7 +68,7 @@ impl Issuer {
     pub fn sends_identity(&self) -> bool {
         let login = |login: &VaultLogin| login.auth.sends_identity();
         match self {
-            Self::Oidc(_) | Self::TokenExchange(_) | Self::StepCa(_) => true,
+            Self::Oidc(_) | Self::TokenExchange(_) | Self::StepCa(_) | Self::AwsSts(_) => true,
             Self::Est(est) => est.auth == EstAuth::Bearer,
             _ => self.vault_login().is_some_and(login),
         }

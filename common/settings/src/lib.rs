@@ -3,6 +3,7 @@
 //! Reads no file and no environment itself. Reference: `protocol-spec/settings.md`.
 
 mod arguments;
+mod aws;
 mod enrolment;
 mod environment;
 mod error;
@@ -18,6 +19,7 @@ mod toml_text;
 mod tree;
 
 pub use arguments::from_args;
+pub use aws::AwsSts;
 pub use enrolment::{Est, EstAuth, NameTemplates, Offline, StepCa, Wanted};
 pub use environment::{ENVIRONMENT, EnvironmentName};
 pub use error::SettingsError;

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use credmint_agent_protocol::{Credential, Reply};
 use credmint_client_identity::ClientIdentity;
+use credmint_issuers::AccessKeys;
 use credmint_local_machine::files;
 use credmint_settings::{Deliver, Host};
 use credmint_vocabulary::{Failure, FailureKind, Secret};
@@ -32,6 +33,11 @@ pub(crate) fn deliver(agent: &Agent, recipe: &Rc<Recipe>, pair: &Pair) -> Result
         (Deliver::Bridge, _) => session(agent, recipe),
         (Deliver::Token | Deliver::Inline, Held::Token(token)) => Ok(bearer(&token.token, pair)),
         (Deliver::Inline, Held::Identity(identity)) => inline(identity, route.host, pair),
+        (Deliver::Inline, Held::Keys(keys)) => Ok(signing_keys(keys, pair)),
+        (Deliver::Token, Held::Keys(_)) => {
+            let what = format!("the issuer of {} grants keys of AWS, not a token", recipe.hostname);
+            Err(Failure::new(FailureKind::Settings, what).hint("name the issuer in a [provider.NAME] table"))
+        }
         _ => {
             let what = format!("the issuer of {} grants a certificate, not a token", recipe.hostname);
             Err(Failure::new(FailureKind::Settings, what).hint("deliver = \"bridge\" or \"inline\""))
@@ -66,7 +72,20 @@ fn inline(identity: &ClientIdentity, host: &Host, pair: &Pair) -> Result<Credent
         client_private_key_pem: Some(identity.private_key_pem().into()),
         client_ca_certificate_pem: anchors(host)?,
         expires_at: expires_at(pair),
+        ..Credential::default()
     })
+}
+
+/// Hands keys over whole: one without the others opens nothing.
+fn signing_keys(keys: &AccessKeys, pair: &Pair) -> Credential {
+    Credential {
+        access_key_id: Some(keys.access_key_id.clone()),
+        secret_access_key: Some(keys.secret_access_key.copied().into()),
+        session_token: Some(keys.session_token.copied().into()),
+        account_id: keys.account_id.clone(),
+        expires_at: expires_at(pair),
+        ..Credential::default()
+    }
 }
 
 /// Copies the token that goes with a certificate.
@@ -74,7 +93,7 @@ fn token_of(pair: &Pair) -> Result<Option<Secret<String>>, Failure> {
     let Some(entry) = &pair.token else { return Ok(None) };
     match &*entry.held.get().ok_or_else(crate::failure::locked)? {
         Held::Token(token) => Ok(Some(token.token.copied())),
-        Held::Identity(_) => Ok(None),
+        Held::Identity(_) | Held::Keys(_) => Ok(None),
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use credmint_client_identity::ClientIdentity;
 use credmint_https::Upstream;
 use credmint_identities::Claims;
-use credmint_issuers::{BearerToken, Granted};
+use credmint_issuers::{AccessKeys, BearerToken, Granted};
 use credmint_settings::Deliver;
 use credmint_vocabulary::{Failure, Timestamp};
 use tokio::sync::watch;
@@ -137,6 +137,8 @@ pub(crate) enum Held {
     Token(BearerToken),
     /// A private key with its certification path.
     Identity(Arc<ClientIdentity>),
+    /// Keys that requests to AWS are signed with.
+    Keys(AccessKeys),
 }
 
 /// Says what a credential is, without the credential.
@@ -152,6 +154,7 @@ impl Held {
     pub(crate) fn facts(&self) -> Facts {
         match self {
             Self::Token(token) => Facts { expires: token.expires, certificate: None },
+            Self::Keys(keys) => Facts { expires: Some(keys.expires), certificate: None },
             Self::Identity(identity) => Facts {
                 expires: Some(identity.not_after()),
                 certificate: Some((identity.subject().to_owned(), identity.serial().to_owned())),
@@ -165,6 +168,7 @@ impl From<Granted> for Held {
         match granted {
             Granted::Token(token) => Self::Token(token),
             Granted::Identity(identity) => Self::Identity(Arc::from(identity)),
+            Granted::Keys(keys) => Self::Keys(keys),
         }
     }
 }

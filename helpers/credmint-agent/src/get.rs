@@ -203,7 +203,7 @@ pub(crate) fn present(agent: &Agent, recipe: &Recipe) -> Option<Arc<ClientIdenti
     let entry = agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now()))?;
     match &*entry.held.get()? {
         Held::Identity(identity) => Some(Arc::clone(identity)),
-        Held::Token(_) => None,
+        Held::Token(_) | Held::Keys(_) => None,
     }
 }
 

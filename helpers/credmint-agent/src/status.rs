@@ -100,7 +100,11 @@ fn of_stored(recipe: &Recipe) -> EntryStatus {
 /// Describes one entry without what it holds.
 pub(crate) fn of_entry(entry: &Entry) -> EntryStatus {
     let certificate = entry.facts.certificate.clone();
-    let kind = if certificate.is_some() { "certificate" } else { "token" };
+    let kind = match entry.recipe.route() {
+        _ if certificate.is_some() => "certificate",
+        Some(route) if route.issuer.grants_keys() => "keys",
+        _ => "token",
+    };
     let (certificate_subject, serial) = certificate.unzip();
     let claims = entry.identity.as_ref().and_then(|(_, claims)| claims.as_ref());
     EntryStatus {

@@ -33,6 +33,18 @@ const CENSUS: &[(&str, usize, &str)] = &[
     ("common/identities/src/subject_token.rs", 3, "trimmed, checked for control characters, digested"),
     ("common/identities/src/token_endpoint.rs", 1, "client secret into the Basic header (RFC 6749 §2.3.1)"),
     ("common/identities/src/way.rs", 2, "oauth2 takes the client secret or assertion for its request"),
+    ("common/issuers/src/access_keys.rs", 1, "keys of AWS are checked to be ones that a header can carry"),
+    (
+        "common/issuers/src/aws/refusal.rs",
+        2,
+        "code and message of an error answer, which are shown after the sanitising",
+    ),
+    ("common/issuers/src/aws/signature.rs", 1, "the secret access key into the key that signs (SigV4)"),
+    (
+        "common/issuers/src/aws_sts.rs",
+        5,
+        "the token into the form that is posted; the session token into its header, marked sensitive; names and times out of the answer",
+    ),
     ("common/issuers/src/est.rs", 2, "token or password into the Authorization header, marked sensitive"),
     ("common/issuers/src/step_ca.rs", 1, "the token into the body of `/1.0/sign`"),
     ("common/issuers/src/token_exchange.rs", 3, "subject and actor token into the form; the granted token is checked"),

@@ -24,7 +24,7 @@ pub(crate) struct Seen {
 pub(crate) struct Said {
     status: u16,
     headers: Vec<(&'static str, String)>,
-    body: String,
+    pub(crate) body: String,
 }
 
 pub(crate) fn said(status: u16, body: impl Into<String>) -> Said {

@@ -4,6 +4,7 @@
 //! key, has the right clock and repeats no secret in its errors. What it can do is told in `tests/stories`.
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 
+mod aws_sts;
 mod est;
 mod exchange;
 mod fake;

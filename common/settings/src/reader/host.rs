@@ -44,6 +44,7 @@ pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsErro
     fits(&fields, &identities, (&name, issuer), known)?;
     let token = token_issuer(&fields, (&name, issuer), known)?;
     token.map_or(Ok(()), |token| fits(&fields, &identities, token, known))?;
+    no_keys(&fields, (&name, issuer))?;
     let deliver = deliver(&fields, issuer)?;
     Ok(Host {
         identities,
@@ -76,6 +77,15 @@ fn fits(
     found.into_iter().try_for_each(|(own, found)| stays_at_home(fields, (own, found), (name, issuer)))
 }
 
+/// Refuses keys for a host: no registry takes them.
+fn no_keys(fields: &Fields<'_>, (name, issuer): (&str, &Issuer)) -> Result<(), SettingsError> {
+    if !issuer.grants_keys() {
+        return Ok(());
+    }
+    let what = format!("issuer `{name}` grants keys of AWS, which no registry takes");
+    Err(fields.error_at("issuer", what).with_hint("name it in a [provider.NAME] table"))
+}
+
 /// Finds who grants the token that a host wants besides its certificate.
 fn token_issuer<'k>(
     fields: &Fields<'_>,
@@ -85,8 +95,9 @@ fn token_issuer<'k>(
     let Some(entry) = fields.entry("token_issuer") else { return Ok(None) };
     let item = Item::of(entry);
     let (name, found) = defined(&item, "issuer", &known.issuers)?;
-    if found.grants_certificate() {
-        let what = format!("issuer `{name}` grants a certificate, and no token that would go with one");
+    if found.grants_certificate() || found.grants_keys() {
+        let kind = if found.grants_keys() { "keys of AWS" } else { "a certificate" };
+        let what = format!("issuer `{name}` grants {kind}, and no token that would go with one");
         return Err(item.error(what).with_hint(format!("issuers of tokens are of kind {TOKEN_KINDS}")));
     }
     if !issuer.grants_certificate() {

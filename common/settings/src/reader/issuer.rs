@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::error::SettingsError;
 use crate::issuer::{Issuer, LocalCa, OidcToken, TokenExchange, VaultPki, VaultSecret, VaultToken};
+use crate::reader::aws;
 use crate::reader::client::{CLIENT, PEER, SERVER, authentication, authorization_server, peer};
 use crate::reader::enrolment::{EST, STEP_CA, WANTED, est, names, offline, step_ca};
 use crate::reader::fields::Fields;
@@ -24,6 +25,7 @@ pub(crate) const KINDS: &[Kind<Issuer>] = &[
     Kind { word: "est", keys: &[EST, WANTED, PEER], read: est },
     Kind { word: "step-ca", keys: &[STEP_CA, WANTED, PEER], read: step_ca },
     Kind { word: "offline", keys: &[WANTED], read: offline },
+    Kind { word: "aws-sts", keys: &[aws::STS, PEER], read: aws::sts },
 ];
 
 const PKI: &[Key] = &[

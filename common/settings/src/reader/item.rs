@@ -65,6 +65,16 @@ impl<'t> Item<'t> {
         Ok(text.clone())
     }
 
+    /// Reads text of several lines, without the blanks around it.
+    pub(crate) fn lines(&self) -> Result<String, SettingsError> {
+        let Value::Text(text) = &self.node.value else { return self.text() };
+        let text = text.trim();
+        if text.is_empty() || text.chars().any(|c| c.is_control() && !"\n\r\t".contains(c)) {
+            return self.text();
+        }
+        Ok(text.to_owned())
+    }
+
     pub(crate) const fn is_text(&self) -> bool {
         matches!(self.node.value, Value::Text(_))
     }

@@ -2,6 +2,7 @@
 //! The tree of all files, or of the arguments, comes in; [`Settings`] or the first mistake goes out.
 //! Reads no file and no environment.
 
+mod aws;
 mod client;
 mod enrolment;
 mod fields;

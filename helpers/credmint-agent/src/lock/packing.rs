@@ -5,7 +5,7 @@
 use credmint_agent_protocol::{Supply, WireSecret};
 use credmint_client_identity::{Asked, ClientIdentity, PrivateKey};
 use credmint_identities::{Caller, Claims, Tokens};
-use credmint_issuers::BearerToken;
+use credmint_issuers::{AccessKeys, BearerToken};
 use credmint_vocabulary::{Secret, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,8 @@ pub(crate) enum PackedCredential {
     Token(WireSecret, Option<i64>),
     /// A private key with its certificates.
     Identity(PackedIdentity),
+    /// Keys of AWS.
+    Keys(PackedKeys),
 }
 
 impl Pack for Held {
@@ -62,6 +64,7 @@ impl Pack for Held {
         match self {
             Self::Token(token) => PackedCredential::Token(wire(&token.token), token.expires.map(Timestamp::unix)),
             Self::Identity(identity) => PackedCredential::Identity(PackedIdentity::of(identity)),
+            Self::Keys(keys) => PackedCredential::Keys(PackedKeys::of(keys)),
         }
     }
 
@@ -72,6 +75,39 @@ impl Pack for Held {
                 expires: expires.map(Timestamp::from_unix),
             })),
             PackedCredential::Identity(identity) => Some(Self::Identity(identity.identity()?.into())),
+            PackedCredential::Keys(keys) => Some(Self::Keys(keys.keys())),
+        }
+    }
+}
+
+/// The written form of keys of AWS.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PackedKeys {
+    access_key_id: String,
+    secret_access_key: WireSecret,
+    session_token: WireSecret,
+    account_id: Option<String>,
+    expires: i64,
+}
+
+impl PackedKeys {
+    fn of(keys: &AccessKeys) -> Self {
+        Self {
+            access_key_id: keys.access_key_id.clone(),
+            secret_access_key: wire(&keys.secret_access_key),
+            session_token: wire(&keys.session_token),
+            account_id: keys.account_id.clone(),
+            expires: keys.expires.unix(),
+        }
+    }
+
+    fn keys(self) -> AccessKeys {
+        AccessKeys {
+            access_key_id: self.access_key_id,
+            secret_access_key: self.secret_access_key.into_secret(),
+            session_token: self.session_token.into_secret(),
+            account_id: self.account_id,
+            expires: Timestamp::from_unix(self.expires),
         }
     }
 }

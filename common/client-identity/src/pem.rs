@@ -45,9 +45,18 @@ pub(crate) fn write_certificates<'a>(all: impl IntoIterator<Item = &'a Vec<u8>>)
 
 /// Decodes `PRIVATE KEY` without leaving a copy behind; `Err` gives the label that stood there, if any.
 pub(crate) fn private_key(text: &str) -> Result<Secret<Vec<u8>>, Option<String>> {
+    labelled("PRIVATE KEY", text)
+}
+
+/// Decodes `RSA PRIVATE KEY` (RFC 8017 §A.1.2) in the same way; `None` when it is none.
+pub(crate) fn rsa_private_key(text: &str) -> Option<Secret<Vec<u8>>> {
+    labelled("RSA PRIVATE KEY", text).ok()
+}
+
+fn labelled(wanted: &str, text: &str) -> Result<Secret<Vec<u8>>, Option<String>> {
     let text = text.trim_ascii().as_bytes();
     let label = pem_rfc7468::decode_label(text).map_err(|_| None)?;
-    if text.len() > LARGEST || label != "PRIVATE KEY" {
+    if text.len() > LARGEST || label != wanted {
         return Err(Some(label.to_owned()));
     }
     let mut room = Zeroizing::new(vec![0; text.len()]);

@@ -72,6 +72,17 @@ impl PrivateKey {
         Self::from_pkcs8(pem::private_key(text.expose()).map_err(named)?)
     }
 
+    /// Reads PEM of PKCS #8, or of an RSA key in the older form of RFC 8017 §A.1.2, unencrypted.
+    ///
+    /// # Errors
+    /// What stands there instead.
+    pub fn from_pem(text: &Secret<String>) -> Result<Self, KeyError> {
+        let Some(der) = pem::rsa_private_key(text.expose()) else { return Self::from_pkcs8_pem(text) };
+        let pair = rsa::KeyPair::from_der(der.expose()).map_err(|_| KeyError::Unusable)?;
+        let document: Pkcs8V1Der<'_> = pair.as_der().map_err(|_| KeyError::Unusable)?;
+        Self::from_pkcs8(Secret::new(document.as_ref().to_vec()))
+    }
+
     /// Copies it, for a request that may be answered more than once; the copy is wiped on drop, too.
     #[must_use]
     pub fn copied(&self) -> Self {
@@ -159,6 +170,23 @@ mod tests {
         assert_eq!(refused("-----BEGIN PRIVATE KEY-----"), KeyError::NotPem);
         assert_eq!(refused("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"), KeyError::Unusable);
         assert_eq!(refused(&"x".repeat(1 << 20)), KeyError::NotPem);
+    }
+
+    #[test]
+    fn an_rsa_key_in_the_older_form_is_the_same_key() {
+        let key = PrivateKey::generate(KeyAlgorithm::Rsa2048).unwrap();
+        // PKCS #8 of an RSA key is 26 octets and the older form.
+        let pkcs1 = &key.pkcs8_der().expose()[26..];
+        let pem = pem_rfc7468::encode_string("RSA PRIVATE KEY", pem_rfc7468::LineEnding::LF, pkcs1).unwrap();
+        let again = PrivateKey::from_pem(&Secret::new(pem)).unwrap();
+        assert!(again.pkcs8_der().same_as(key.pkcs8_der().expose()));
+        let again = PrivateKey::from_pem(&key.pkcs8_pem()).unwrap();
+        assert!(again.pkcs8_der().same_as(key.pkcs8_der().expose()));
+        let broken = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n";
+        assert_eq!(PrivateKey::from_pem(&Secret::from(broken)).unwrap_err(), KeyError::Unusable);
+        let encrypted = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
+        let label = KeyError::Label("ENCRYPTED PRIVATE KEY".to_owned());
+        assert_eq!(PrivateKey::from_pem(&Secret::from(encrypted)).unwrap_err(), label);
     }
 
     #[test]

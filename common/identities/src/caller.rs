@@ -94,6 +94,7 @@ fn add_issuer(reads: &mut CallerReads, issuer: &Issuer) {
         Issuer::Est(est) => add_est(reads, &est.auth),
         Issuer::VaultToken(token) => add_login(reads, &token.login),
         Issuer::VaultSecret(secret) => add_login(reads, &secret.login),
+        Issuer::GithubApp(app) => add_source(reads, &app.app_key),
         Issuer::TokenExchange(exchange) => {
             add_client(reads, &exchange.client);
             exchange.actor_token.iter().for_each(|source| add_source(reads, source));
@@ -198,6 +199,15 @@ mod tests {
         let reads = caller_reads(&settings.route(&hostname).unwrap());
         assert_eq!(reads.environment, ["SECRET_ID", "WORKLOAD_TOKEN"].map(String::from).into());
         assert_eq!(reads.files, [PathBuf::from("/var/token")].into());
+    }
+
+    #[test]
+    fn the_key_of_a_github_app_is_the_callers() {
+        let text = "[issuer.app]\nkind = \"github-app\"\napp_id = \"1\"\ninstallation_id = \"2\"\napp_key = { env = \"KEY\" }\n";
+        let settings = credmint_settings::read(&[("config.toml".into(), text.into())]).unwrap();
+        let mut reads = CallerReads::default();
+        settings.issuers.values().for_each(|issuer| add_issuer(&mut reads, issuer));
+        assert_eq!(reads.environment, ["KEY".to_owned()].into());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use credmint_client_identity::{KeyError, PrivateKey};
 use credmint_vocabulary::{Secret, Timestamp};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Says why no assertion could be made.
 #[derive(Debug, thiserror::Error)]
@@ -42,14 +42,22 @@ pub fn client_assertion(
     key_id: Option<&str>,
     now: Timestamp,
 ) -> Result<Secret<String>, AssertionError> {
-    let signer = Signer::from_pem(key)?;
+    let (issued, ends) = (now.unix(), now.unix().saturating_add(LIFE_SECONDS));
+    let claims =
+        json!({"iss": client_id, "sub": client_id, "aud": audience, "jti": unique()?, "iat": issued, "exp": ends});
+    signed_jwt(&PrivateKey::from_pkcs8_pem(key)?, key_id, &claims)
+}
+
+/// Signs these claims with the algorithm that the key is for.
+///
+/// # Errors
+/// [`AssertionError`] when the key does not sign.
+pub fn signed_jwt(key: &PrivateKey, key_id: Option<&str>, claims: &Value) -> Result<Secret<String>, AssertionError> {
+    let signer = Signer::of(key)?;
     let mut header = json!({"alg": signer.algorithm(), "typ": "JWT"});
     if let (Some(key_id), Some(header)) = (key_id, header.as_object_mut()) {
         header.insert("kid".to_owned(), json!(key_id));
     }
-    let (issued, ends) = (now.unix(), now.unix().saturating_add(LIFE_SECONDS));
-    let claims =
-        json!({"iss": client_id, "sub": client_id, "aud": audience, "jti": unique()?, "iat": issued, "exp": ends});
     let signed = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
     let signature = encode(signer.sign(signed.as_bytes())?);
     Ok(Secret::new(format!("{signed}.{signature}")))
@@ -74,8 +82,7 @@ enum Signer {
 }
 
 impl Signer {
-    fn from_pem(pem: &Secret<String>) -> Result<Self, AssertionError> {
-        let key = PrivateKey::from_pkcs8_pem(pem)?;
+    fn of(key: &PrivateKey) -> Result<Self, AssertionError> {
         let der = key.pkcs8_der().expose();
         if let Ok(key) = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der) {
             return Ok(Self::Es256(key));

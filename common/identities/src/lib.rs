@@ -23,7 +23,7 @@ mod way;
 pub use ask::{IdentityError, ask};
 pub use caller::{Caller, caller_reads, identity_reads};
 pub use claims::Claims;
-pub use client_assertion::{AssertionError, client_assertion};
+pub use client_assertion::{AssertionError, client_assertion, signed_jwt};
 pub use client_authentication::{ClientProof, ClientProofError, prove, source_name};
 pub use command::{CommandError, tell};
 pub use oauth_refusal::OauthRefusal;

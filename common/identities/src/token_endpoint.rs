@@ -198,16 +198,35 @@ impl TokenEndpoint {
         let id = client_id(client);
         let mut fields = form.to_vec();
         fields.extend(proof.form_fields(id));
-        let mut request = Request::new(encode_form(&fields));
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.address.as_str().parse().map_err(|_| TokenEndpointError::Address("no URI"))?;
-        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let mut request = self.request(&fields)?;
         if let ClientProof::Basic(secret) = proof {
             request.headers_mut().insert(AUTHORIZATION, basic(id, secret)?);
         }
         let answer = https.send(trust, request, deadline).await?;
         judge(&self.who(), answer, now)
+    }
+
+    /// Sends a form that proves by itself who asks, and gives the body of a success.
+    ///
+    /// # Errors
+    /// [`TokenEndpointError`] for everything else.
+    pub async fn post_form(
+        &self,
+        form: &[(&str, &str)],
+        (https, trust): (&Https, &Trust),
+        (now, deadline): (Timestamp, Deadline),
+    ) -> Result<Zeroizing<Vec<u8>>, TokenEndpointError> {
+        let answer = https.send(trust, self.request(form)?, deadline).await?;
+        judge(&self.who(), answer, now)
+    }
+
+    fn request(&self, fields: &[(&str, &str)]) -> Result<Request<Vec<u8>>, TokenEndpointError> {
+        let mut request = Request::new(encode_form(fields));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.address.as_str().parse().map_err(|_| TokenEndpointError::Address("no URI"))?;
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
+        Ok(request)
     }
 }
 

@@ -2,7 +2,7 @@
 //! An issuer of the settings comes in, kind, address and role in words go out.
 //! Asks nobody.
 
-use credmint_settings::{EstAuth, Issuer, VaultAuth, VaultLogin};
+use credmint_settings::{Azure, EstAuth, Issuer, KubernetesToken, VaultAuth, VaultLogin};
 
 /// Tells kind, address and role.
 #[must_use]
@@ -24,11 +24,32 @@ pub fn describe(issuer: &Issuer) -> String {
         Issuer::Est(est) => format!("est at {} ({})", est.address, est_auth(&est.auth)),
         Issuer::StepCa(step) => format!("step-ca at {}, with the identity's token", step.address),
         Issuer::Offline(_) => "offline, signed by people: credmint login HOST --csr FILE".to_owned(),
+        Issuer::LocalCa(_) => "local-ca, an authority in the agent's memory".to_owned(),
+        _ => cloud(issuer),
+    }
+}
+
+fn cloud(issuer: &Issuer) -> String {
+    match issuer {
         Issuer::AwsSts(sts) => {
             let way: Vec<&str> = std::iter::once(&sts.role_arn).chain(&sts.then).map(String::as_str).collect();
             format!("aws-sts at {}, role {}", sts.address(), way.join(", then "))
         }
-        Issuer::LocalCa(_) => "local-ca, an authority in the agent's memory".to_owned(),
+        Issuer::GoogleSts(sts) => {
+            let account = sts.service_account.as_ref().map(|account| format!(", as {account}")).unwrap_or_default();
+            format!("google-sts at {}, for {}{account}", sts.endpoint, sts.audience)
+        }
+        Issuer::Azure(azure) => {
+            let Azure { endpoint, tenant, client_id, scope, .. } = &**azure;
+            format!("azure at {endpoint}/{tenant}, client {client_id}, for {scope}")
+        }
+        Issuer::KubernetesToken(token) => {
+            let KubernetesToken { address, namespace, service_account, .. } = &**token;
+            format!("kubernetes-token of {namespace}/{service_account} at {address}")
+        }
+        Issuer::GithubApp(app) => {
+            format!("github-app {}, installation {} at {}", app.app_id, app.installation_id, app.endpoint)
+        }
         _ => "an issuer of a later version".to_owned(),
     }
 }

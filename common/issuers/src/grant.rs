@@ -17,7 +17,10 @@ use crate::local_ca::Authorities;
 use crate::pending::PendingRequests;
 use crate::vault::Lease;
 use crate::vault_pki::Finding;
-use crate::{aws_sts, est, local_ca, oidc, step_ca, token_exchange, vault_pki, vault_secret, vault_token};
+use crate::{
+    aws_sts, azure, est, github_app, google_sts, kubernetes_token, local_ca, oidc, step_ca, token_exchange, vault_pki,
+    vault_secret, vault_token,
+};
 
 /// Holds what an issuer needs around it.
 #[derive(Clone, Copy)]
@@ -114,6 +117,10 @@ pub async fn grant(
         Issuer::TokenExchange(exchange) => token_exchange::grant(exchange, subject, world).await,
         Issuer::LocalCa(authority) => local_ca::grant(issuer_name, authority, subject, world).await,
         Issuer::AwsSts(sts) => aws_sts::grant(sts, subject, world).await,
+        Issuer::GoogleSts(sts) => google_sts::grant(sts, subject, world).await,
+        Issuer::Azure(azure) => azure::grant(azure, subject, world).await,
+        Issuer::KubernetesToken(token) => kubernetes_token::grant(token, subject, world).await,
+        Issuer::GithubApp(app) => github_app::grant(app, world).await,
         Issuer::Offline(_) => Err(GrantError::Offline),
         _ => Err(GrantError::Settings("an issuer of a kind that this version does not know".to_owned())),
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use credmint_client_identity::KeyAlgorithm;
 
 use crate::aws::AwsSts;
+use crate::cloud::{Azure, GithubApp, GoogleSts, KubernetesToken};
 use crate::enrolment::{Est, EstAuth, NameTemplates, Offline, StepCa};
 use crate::identity::ClientAuthentication;
 use crate::source::Source;
@@ -37,6 +38,14 @@ pub enum Issuer {
     Offline(Box<Offline>),
     /// `kind = "aws-sts"`: keys for a role.
     AwsSts(Box<AwsSts>),
+    /// `kind = "google-sts"`: an access token of Google.
+    GoogleSts(Box<GoogleSts>),
+    /// `kind = "azure"`: an access token of Entra.
+    Azure(Box<Azure>),
+    /// `kind = "kubernetes-token"`: a token of a service account.
+    KubernetesToken(Box<KubernetesToken>),
+    /// `kind = "github-app"`: a token of an app's installation.
+    GithubApp(Box<GithubApp>),
 }
 
 impl Issuer {
@@ -68,7 +77,8 @@ impl Issuer {
     pub fn sends_identity(&self) -> bool {
         let login = |login: &VaultLogin| login.auth.sends_identity();
         match self {
-            Self::Oidc(_) | Self::TokenExchange(_) | Self::StepCa(_) | Self::AwsSts(_) => true,
+            Self::Oidc(_) | Self::TokenExchange(_) | Self::StepCa(_) => true,
+            Self::AwsSts(_) | Self::GoogleSts(_) | Self::Azure(_) | Self::KubernetesToken(_) => true,
             Self::Est(est) => est.auth == EstAuth::Bearer,
             _ => self.vault_login().is_some_and(login),
         }

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod aws;
+mod cloud;
 mod enrolment;
 mod environment;
 mod error;
@@ -20,6 +21,7 @@ mod tree;
 
 pub use arguments::from_args;
 pub use aws::AwsSts;
+pub use cloud::{Azure, GithubApp, GoogleSts, KubernetesToken};
 pub use enrolment::{Est, EstAuth, NameTemplates, Offline, StepCa, Wanted};
 pub use environment::{ENVIRONMENT, EnvironmentName};
 pub use error::SettingsError;

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 
 mod aws_sts;
+mod clouds;
 mod est;
 mod exchange;
 mod fake;

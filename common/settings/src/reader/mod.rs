@@ -4,6 +4,7 @@
 
 mod aws;
 mod client;
+mod cloud;
 mod enrolment;
 mod fields;
 mod host;

@@ -71,7 +71,7 @@ pub struct EntryStatus {
     pub subject: Option<String>,
     /// Name of the issuer.
     pub issuer: String,
-    /// `certificate` or `token`.
+    /// `certificate`, `token`, or `keys` of AWS.
     pub kind: String,
     /// Certificate subject, or nothing.
     #[serde(default)]

@@ -108,6 +108,31 @@ mod tests {
         authorization.strip_prefix(start).unwrap().to_owned()
     }
 
+    #[test]
+    fn a_session_is_signed_as_botocore_signs_it() {
+        let keys = AccessKeys {
+            access_key_id: "AKIDEXAMPLE".into(),
+            secret_access_key: Secret::from("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"),
+            session_token: Secret::from("session/of+a=="),
+            account_id: None,
+            expires: Timestamp::from_unix(0),
+        };
+        let now = Timestamp::from_rfc3339("2015-08-30T12:36:00Z").unwrap();
+        let scope = Scope { region: "eu-central-1", service: "sts", now };
+        let body = "Action=AssumeRole&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Flast\
+                    &RoleSessionName=ada%40corp.example&DurationSeconds=900";
+        let headers = [
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("host", "sts.eu-central-1.amazonaws.com"),
+            ("x-amz-date", "20150830T123600Z"),
+            ("x-amz-security-token", "session/of+a=="),
+        ];
+        let authorization = authorization(("POST", "/"), &headers, body.as_bytes(), &keys, scope);
+        // botocore 1.43.11, SigV4Auth.
+        let signature = "183ee2975c922469f2ef858c3f7289306e817f9814d0b960b6fe318e07380aa5";
+        assert_eq!(authorization.rsplit_once('=').map(|(_, last)| last), Some(signature));
+    }
+
     const HOST: (&str, &str) = ("host", "example.amazonaws.com");
     const DATE: (&str, &str) = ("x-amz-date", "20150830T123600Z");
 

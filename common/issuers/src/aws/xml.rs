@@ -73,6 +73,7 @@ mod tests {
             "<Credentials><Key>a",
             "<Credentials><Key>a</Credentials></Key>",
             "<Credentials><Key>a</Key></Credentials><",
+            "<!DOCTYPE a><Credentials><Key>a</Key></Credentials>",
             "<!DOCTYPE a [<!ENTITY b 'c'>]><Credentials><Key>&b;</Key></Credentials>",
             "<Credentials><Key>&b;</Key></Credentials>",
             "<Credentials><Key>a<i>b</i></Credentials>",

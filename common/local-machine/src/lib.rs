@@ -15,6 +15,8 @@ mod own_program;
 mod run_directory;
 mod settings_files;
 mod socket;
+#[cfg(target_os = "linux")]
+mod socket_diag;
 mod supply;
 mod syslog;
 

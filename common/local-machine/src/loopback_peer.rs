@@ -1,6 +1,6 @@
 //! Who is on the other end of a connection over loopback, as far as the kernel tells.
 //! The two addresses of a connection come in, whether it is another user's goes out.
-//! Reads the kernel's tables of TCP sockets (`proc_pid_net(5)`), where there are any; opens nothing else.
+//! Asks the kernel (`sock_diag(7)`); where that answers nobody, reads its tables of TCP sockets (`proc_pid_net(5)`).
 
 use std::net::SocketAddr;
 
@@ -9,12 +9,36 @@ use std::net::SocketAddr;
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn is_another_users(near: SocketAddr, far: SocketAddr) -> bool {
-    let own = crate::own_uid();
-    let whose = |rows: &str| rows::find(rows, far, near).map(|row| row.is_open && (row.uid == own || row.uid == 0));
+    by_question(near, far).unwrap_or_else(|| by_tables(near, far))
+}
+
+#[cfg(target_os = "linux")]
+fn is_ours(row: &rows::Row) -> bool {
+    row.is_open && (row.uid == crate::own_uid() || row.uid == 0)
+}
+
+/// Asks for the one socket: in a crowd that has to take no longer than for one.
+#[cfg(target_os = "linux")]
+fn by_question(near: SocketAddr, far: SocketAddr) -> Option<bool> {
+    use crate::socket_diag::{Found, find};
+    if let Found::This(row) = find(far, near)? {
+        return Some(!is_ours(&row));
+    }
+    // Not there: it comes from outside this namespace, or it was reset, and then our listener answers for our own end.
+    match find(near, far)? {
+        Found::This(row) => Some(!row.is_open),
+        Found::Listener => Some(true),
+        Found::Nothing => None,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn by_tables(near: SocketAddr, far: SocketAddr) -> bool {
+    let whose = |rows: &str| rows::find(rows, far, near).map(|row| is_ours(&row));
     match tables(far).map(|tables| whose(&tables)) {
         None | Some(Some(true)) => false,
         Some(Some(false)) => true,
-        // Not there: it comes from outside this namespace, or it was reset, and then our own end is gone as well.
+        // As above, but that no listener has a row with both ends.
         Some(None) => tables(near).is_some_and(|again| !rows::find(&again, near, far).is_some_and(|row| row.is_open)),
     }
 }
@@ -39,14 +63,14 @@ fn tables(end: SocketAddr) -> Option<String> {
 
 /// The rows of the tables, whatever system compiles them.
 #[cfg(any(target_os = "linux", test))]
-mod rows {
+pub(super) mod rows {
     use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
     /// What a row says of a socket.
     #[derive(Debug, PartialEq, Eq)]
-    pub(super) struct Row {
-        pub(super) uid: u32,
-        pub(super) is_open: bool,
+    pub(crate) struct Row {
+        pub(crate) uid: u32,
+        pub(crate) is_open: bool,
     }
 
     /// Finds the socket with this address that is connected to that one.
@@ -113,9 +137,10 @@ mod tests {
             let far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (near, from) = listener.accept().unwrap();
             let near = near.local_addr().map(|address| (address, near)).unwrap();
-            assert!(!is_another_users(near.0, from));
+            assert!(!is_another_users(near.0, from) && !by_tables(near.0, from));
             drop(far);
             assert!(is_another_users(near.0, from), "whoever sends and leaves has the kernel call it root's");
+            assert!(by_tables(near.0, from), "the tables say the same");
         }
     }
 }

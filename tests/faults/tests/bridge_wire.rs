@@ -158,16 +158,27 @@ fn crowd(client: &Client, many: usize) -> Vec<u16> {
     threads.into_iter().map(|thread| thread.join().expect("a status")).collect()
 }
 
+/// Gives the most memory that the agent ever had, in KiB.
+fn most_memory(client: &Client) -> u64 {
+    let agent = client.user.home.agents().pop().expect("an agent");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", agent.pid)).expect("its status");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a line");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
 #[test]
-fn more_at_once_than_there_are_places_for_are_all_answered() {
+fn two_thousand_at_once_are_all_answered_and_take_no_more_memory_than_there_are_places() {
     let registry = Registry::behind(Gate::AnyBearer).start();
     let client = Client::with(registry.address(), &format!("ca = \"{}\"", registry.ca_file().display()));
-    let start = Instant::now();
-    let statuses = crowd(&client, 600);
+    assert_eq!(client.get(VERSIONS).status, 200);
+    let (start, before) = (Instant::now(), most_memory(&client));
+    let statuses = crowd(&client, 2000);
     let failed = statuses.iter().filter(|status| **status != 200).count();
-    assert_eq!(failed, 0, "of 600, in {:?}", start.elapsed());
+    assert_eq!(failed, 0, "of 2,000, in {:?}", start.elapsed());
     // They keep their connections: nobody may have waited for those to end by themselves.
     assert!(start.elapsed() < Duration::from_secs(60), "it took {:?}", start.elapsed());
+    let grown = most_memory(&client) - before;
+    assert!(grown < 32 * 1024, "the agent has grown by {grown} KiB");
     assert_eq!(client.get(VERSIONS).status, 200);
     client.user.check();
 }

@@ -65,3 +65,30 @@ fn the_proxy_is_for_who_has_its_token_and_its_authority_for_the_hosts_of_the_run
     assert!(output.stdout.contains("\n600\nno=other\n0\n"), "{}", output.stdout);
     user.canary.check(&user.home);
 }
+
+#[test]
+fn a_token_of_ours_never_reaches_the_upstream_however_a_program_presents_it() {
+    let company = Company::found();
+    let user = user_of(&company);
+    let url = format!("https://{HOST}/v1/modules/corp/network/aws/versions");
+    let token = "$TF_TOKEN_registry_corp_example";
+    let proxy = "$(echo $HTTPS_PROXY | sed 's/.*credmint:\\(.*\\)@.*/\\1/')";
+    for presents in [
+        format!("-H \"Authorization: Bearer {token}\""),
+        format!("-H \"Authorization: bearer {token}\""),
+        format!("-H \"Authorization: Token token={token}\""),
+        format!("-u \"me:{token}\""),
+        // git, npm and others have a token for a name.
+        format!("-u \"{token}:\""),
+        format!("-u \"{token}:x-oauth-basic\""),
+        format!("-H \"Authorization: bearer {proxy}\""),
+    ] {
+        exec(&user, &["/bin/sh", "-c", &format!("curl -sSf {presents} {url}")]).output().success();
+        let seen = company.registry.requests();
+        assert!(seen.iter().all(|request| request.authorization.is_empty()), "{presents}: {seen:?}");
+    }
+    // What is the client's own is passed on.
+    exec(&user, &["/bin/sh", "-c", &format!("curl -sSf -u me:own {url}")]).output().success();
+    assert!(company.registry.requests().last().is_some_and(|last| !last.authorization.is_empty()));
+    user.canary.check(&user.home);
+}

@@ -7,6 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD_NO_PAD;
 use credmint_vocabulary::{Failure, Hostname};
 use http::{HeaderValue, Method, Request, Response, header};
 use hyper::body::Incoming;
@@ -16,6 +18,7 @@ use hyper_util::rt::TokioIo;
 use rustls::ServerConfig;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
+use zeroize::Zeroizing;
 
 use super::Tunnel;
 use super::place::Place;
@@ -23,7 +26,7 @@ use crate::bridge::forward::{answer_to, refused};
 use crate::bridge::head;
 use crate::bridge::listen::http;
 use crate::bridge::reply::Body;
-use crate::bridge::run::{Way, token_of};
+use crate::bridge::run::Way;
 use crate::bridge::target::{Asker, Target};
 use crate::bridge::visit::{AnsweredBy, Visit, asker, upstream_url};
 
@@ -65,7 +68,7 @@ fn visit(tunnel: &Tunnel, host: &Hostname, asker: Asker, request: &Request<Incom
     let recipe = recipe.ok_or_else(|| {
         refused(&format!("the credential of {host} has ended during this run")).hint("run the command again")
     })?;
-    let is_session = |token: &[u8]| bridge.sessions.is_ours(token);
+    let is_ours = |token: &[u8]| bridge.sessions.is_ours(token);
     let url = upstream_url(host, request.uri().path_and_query().map_or("/", |path| path.as_str()))?;
     Ok(Visit {
         recipe,
@@ -74,7 +77,7 @@ fn visit(tunnel: &Tunnel, host: &Hostname, asker: Asker, request: &Request<Incom
         asker,
         own: String::new(),
         is_by_its_name: true,
-        has_own_authorization: is_own(head::authorization(request.headers())?, is_session),
+        has_own_authorization: is_own(head::authorization(request.headers())?, is_ours),
         run: Some(run),
         is_head: request.method() == Method::HEAD,
         answered_by: AnsweredBy::Upstream,
@@ -94,10 +97,23 @@ fn is_for(host: &Hostname, request: &Request<Incoming>) -> Result<(), Failure> {
     if is_field && is_target { Ok(()) } else { Err(refused("the request was made for another host")) }
 }
 
-/// Tells whether an `Authorization` is the client's own, and none that we gave it.
-fn is_own(field: Option<&HeaderValue>, is_session: impl Fn(&[u8]) -> bool) -> bool {
-    let token = field.and_then(|field| token_of(field.as_bytes(), Some(0)));
-    !token.is_some_and(|token| is_session(&token))
+/// Tells whether an `Authorization` is the client's own. It is not as soon as one of our tokens is anywhere in it: as a bearer
+/// whose scheme is in lower case, as the password or the name of Basic, as a parameter.
+fn is_own(field: Option<&HeaderValue>, is_ours: impl Fn(&[u8]) -> bool) -> bool {
+    let has_ours = |text: &[u8]| text.split(|byte| !is_of_token(*byte)).any(&is_ours);
+    let hides_ours = |word: &[u8]| {
+        let digits = word.split(|byte| *byte == b'=').next().unwrap_or_default();
+        BASE64_STANDARD_NO_PAD.decode(digits).is_ok_and(|pair| has_ours(&Zeroizing::new(pair)))
+    };
+    field.is_none_or(|field| {
+        let text = field.as_bytes();
+        !has_ours(text) && !text.split(u8::is_ascii_whitespace).any(hides_ours)
+    })
+}
+
+/// Tells the characters that our tokens have: those of base64url (RFC 4648 §5).
+fn is_of_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
 /// Shows a path without what may be a secret of the upstream: addresses of uploads and states have long segments.
@@ -124,6 +140,19 @@ mod tests {
     fn a_session_of_ours_is_never_the_clients_own() {
         let is = |field: &'static str| is_own(Some(&HeaderValue::from_static(field)), |token| token == b"ours");
         assert!(is_own(None, |_| true) && is("Bearer theirs") && is("Basic dTpw") && is("Digest x"));
-        assert!(!is("Bearer ours") && !is("Basic dTpvdXJz"));
+        // `u:ours`, `ours:`, `ours:x-oauth-basic`, the last two without what fills it up.
+        for field in ["Bearer ours", "bearer ours", "BEARER  ours", "Token token=ours, x=y", "Token \"ours\"", "ours"]
+            .into_iter()
+            .chain([
+                "Basic dTpvdXJz",
+                "basic dTpvdXJz",
+                "Basic b3Vyczo=",
+                "Basic b3Vyczo",
+                "Basic b3Vyczp4LW9hdXRoLWJhc2lj",
+            ])
+        {
+            assert!(!is(field), "{field}");
+        }
+        assert!(is("Bearer not-ours") && is("Basic !") && is("Basic ="));
     }
 }

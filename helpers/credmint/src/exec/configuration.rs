@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use credmint_vocabulary::{Failure, FailureKind, Hostname};
+use credmint_vocabulary::{Failure, FailureKind, Hostname, printable};
 
 use super::carrier::Ways;
 use super::installation::{self, Installation};
@@ -111,7 +111,9 @@ fn merged(sources: &[(PathBuf, String)], hosts: Vec<Led<'_>>, providers: &Provid
         let source = in_hcl(path, source)?;
         let found = items(&source).map_err(|at| malformed(path, &source, at))?;
         let kept = kept(&source, &found, &mut hosts, &mut seen);
-        text.push_str(&format!("\n# {}\n{kept}\n", path.display()));
+        // In a name there may be the end of a line, and with that of the comment.
+        let name = printable(&path.display().to_string(), LONGEST_NAME);
+        text.push_str(&format!("\n# {name}\n{kept}\n"));
     }
     for Led { hostname, services, .. } in hosts.into_iter().filter(|host| host.has_block) {
         let services = providers(hostname).into_iter().fold(services, |all, address| all.with_providers_at(&address));
@@ -164,6 +166,7 @@ fn malformed(path: &Path, source: &str, at: usize) -> Failure {
 }
 
 const HEADER: &str = "# Made by `credmint exec` for one run, and gone when it ends.\n";
+const LONGEST_NAME: usize = 300;
 /// What may stand in several files, and then counts together.
 const MANY: [&str; 4] = ["host", "credentials", "credentials_helper", "provider_installation"];
 

@@ -22,7 +22,7 @@ fn item(key: &str, value: &Value) -> String {
             let methods: String = methods.iter().map(|(method, body)| blocks(method, body)).collect();
             format!("{key} {{\n{methods}}}\n")
         }
-        _ => format!("{key} = {}\n", expression(value)),
+        _ => format!("{} = {}\n", name(key), expression(value)),
     }
 }
 
@@ -32,7 +32,7 @@ fn labelled(key: &str, label: &str, body: &Value) -> String {
 }
 
 fn blocks(name: &str, body: &Value) -> String {
-    let each = |body: &Value| format!("  {name} {{\n{}  }}\n", attributes(body));
+    let each = |body: &Value| format!("  {} {{\n{}  }}\n", self::name(name), attributes(body));
     body.as_array().map_or_else(|| each(body), |several| several.iter().map(each).collect())
 }
 
@@ -51,6 +51,12 @@ fn expression(value: &Value) -> String {
         Value::Array(items) => format!("[{}]", items.iter().map(expression).collect::<Vec<_>>().join(", ")),
         other => other.to_string(),
     }
+}
+
+/// Writes a key, whatever is in it: what is no word must not end the item that it begins.
+fn name(key: &str) -> String {
+    let is_word = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
+    if is_word { key.to_owned() } else { quoted(key) }
 }
 
 fn quoted(text: &str) -> String {
@@ -79,6 +85,8 @@ mod tests {
         ] {
             assert!(hcl.contains(part), "{part} is not in {hcl}");
         }
+        let odd = in_hcl(r#"{"a = 1\nhost \"x\" {}\nb":true}"#).expect("an object");
+        assert_eq!(odd, "\"a = 1\\nhost \\\"x\\\" {}\\nb\" = true\n");
         assert!(in_hcl("[]").is_none() && in_hcl("{").is_none());
     }
 }

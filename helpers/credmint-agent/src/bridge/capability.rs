@@ -3,7 +3,7 @@
 //! Pure memory; each leads to exactly one URL for one use, for a quarter of an hour; that of a log as long as it is read.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -77,7 +77,7 @@ impl Capabilities {
         let segment = random_token()?;
         let copy = segment.copied();
         if given.len() >= MOST_CAPABILITIES {
-            given.pop_front();
+            make_room(&mut given);
         }
         given.push_back((copy, now + LIFE, to));
         Ok(segment)
@@ -115,13 +115,22 @@ impl Capabilities {
     }
 }
 
+/// Takes the oldest of the entry that has the most: a server that names addresses without end withdraws its own, and nobody else's.
+fn make_room(given: &mut VecDeque<(Secret<String>, Instant, Capability)>) {
+    let mut counts: HashMap<EntryKey, usize> = HashMap::new();
+    given.iter().for_each(|(_, _, to)| *counts.entry(to.recipe.key).or_default() += 1);
+    let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(key, _)| key);
+    let oldest = given.iter().position(|(_, _, to)| Some(to.recipe.key) == most);
+    drop(given.remove(oldest.unwrap_or_default()));
+}
+
 const LIFE: Duration = Duration::from_secs(15 * 60);
 const MOST_CAPABILITIES: usize = 4096;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bridge::target::tests::recipe;
+    use crate::bridge::target::tests::{recipe, recipe_at};
 
     #[test]
     fn a_capability_ends_after_a_quarter_of_an_hour() {
@@ -148,6 +157,24 @@ mod tests {
         assert!(all.give(to(Use::Log), later).expect("given").same_as(segment.expose().as_bytes()));
         assert!(!all.give(to(Use::Download), later).expect("given").same_as(segment.expose().as_bytes()));
         assert!(!find(later + LIFE));
+    }
+
+    #[test]
+    fn a_server_that_names_addresses_without_end_withdraws_its_own() {
+        let (all, now) = (Capabilities::default(), Instant::now());
+        let url = Url::parse("https://registry.corp.example/a.zip").expect("valid");
+        let give = |recipe: &Rc<Recipe>| {
+            let (recipe, url, purpose) = (Rc::clone(recipe), url.clone(), Use::Download);
+            all.give(Capability { recipe, url, purpose, run: None, made: None }, now).expect("given")
+        };
+        let (quiet, loud) = (recipe(), recipe_at("https://127.0.0.1:9443"));
+        assert_ne!(quiet.key, loud.key);
+        let early = give(&quiet);
+        let first_of_many = give(&loud);
+        (0..MOST_CAPABILITIES).for_each(|_| drop(give(&loud)));
+        assert!(all.find(early.expose().as_bytes(), now).is_some());
+        assert!(all.find(first_of_many.expose().as_bytes(), now).is_none());
+        assert_eq!(all.given.borrow().len(), MOST_CAPABILITIES);
     }
 
     #[test]

@@ -144,6 +144,10 @@ fn outgoing(mut parts: Parts, visit: &Visit, pair: &Pair) -> Result<Parts, Failu
         parts.headers.remove(header::AUTHORIZATION);
     }
     parts.headers.remove(header::HOST);
+    if !visit.is_by_its_name {
+        // Go names the address that redirected it, and that may be a capability. By the host's own name it is none.
+        parts.headers.remove(header::REFERER);
+    }
     if !visit.is_by_its_name && visit.asker != Asker::Files {
         // What is rewritten must be readable.
         parts.headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));

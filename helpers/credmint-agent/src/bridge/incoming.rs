@@ -2,6 +2,8 @@
 //! An upstream's answer comes in, the client's goes out, streamed but for what is rewritten.
 //! Sends nothing, and follows nothing. `protocol-spec/bridge-protocol.md` §5 and §6.
 
+use std::cell::Cell;
+
 use bytes::Bytes;
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
@@ -50,7 +52,8 @@ pub(super) async fn incoming(
 pub(super) fn rewriter<'a>(agent: &'a Agent, visit: &'a Visit) -> Result<Rewriter<'a>, Failure> {
     let bridge = agent.bridge.as_ref().ok_or_else(|| refused("there is no bridge"))?;
     let (base, own) = (visit.url.clone(), visit.own.clone());
-    Ok(Rewriter { capabilities: &bridge.capabilities, recipe: &visit.recipe, base, own, run: visit.run })
+    let given = Cell::default();
+    Ok(Rewriter { capabilities: &bridge.capabilities, recipe: &visit.recipe, base, own, run: visit.run, given })
 }
 
 /// Rewrites the addresses in the header.
@@ -87,7 +90,7 @@ fn rewriting(parts: &http::response::Parts, visit: &Visit) -> Option<Rewrite> {
 fn redirect(parts: &mut http::response::Parts, visit: &Visit, rewriter: &Rewriter<'_>) -> Result<(), Failure> {
     let Some(location) = reference(&parts.headers, &header::LOCATION)? else { return Ok(()) };
     let inside = match (visit.asker, rewriter.ours(location)) {
-        (Asker::Files, Some(_)) => Some(rewriter.archive(location)?),
+        (Asker::Files, Some(url)) => Some(rewriter.file(url)?),
         (Asker::Files, None) => return Ok(()),
         (_, Some(_)) => rewriter.location(location),
         (_, None) if !parts.status.is_redirection() => return Ok(()),

@@ -28,18 +28,20 @@ pub(super) fn document(json: &[u8], replace: &Replace<'_>) -> Result<Option<Vec<
     Ok(if changed { serde_json::to_vec(&document).ok() } else { None })
 }
 
-/// Changes one resource, or each of a list.
+/// Changes one resource, or each of a list. A list of lists is none of JSON:API's, and however deep it is nobody goes down there.
 fn resources(value: &RawValue, replace: &Replace<'_>) -> Result<Option<Box<RawValue>>, Failure> {
-    let Ok(mut list) = serde_json::from_str::<Vec<Box<RawValue>>>(value.get()) else {
-        return within(value, &|key, value| if key == "attributes" { attributes(value, replace) } else { Ok(None) });
-    };
+    let Ok(mut list) = serde_json::from_str::<Vec<Box<RawValue>>>(value.get()) else { return resource(value, replace) };
     let mut changed = false;
     for one in &mut list {
-        if let Some(new) = resources(one, replace)? {
+        if let Some(new) = resource(one, replace)? {
             (*one, changed) = (new, true);
         }
     }
     Ok(if changed { to_raw_value(&list).ok() } else { None })
+}
+
+fn resource(value: &RawValue, replace: &Replace<'_>) -> Result<Option<Box<RawValue>>, Failure> {
+    within(value, &|key, value| if key == "attributes" { attributes(value, replace) } else { Ok(None) })
 }
 
 fn attributes(value: &RawValue, replace: &Replace<'_>) -> Result<Option<Box<RawValue>>, Failure> {
@@ -118,6 +120,16 @@ mod tests {
             "\u{1f}\u{8b}\u{8}",
         ] {
             assert_eq!(changed(json), None, "{json}");
+        }
+    }
+
+    #[test]
+    fn lists_within_lists_cost_nothing_however_deep_a_server_nests_them() {
+        // At 8 MiB, a level of the stack and a copy of the rest for each bracket would end the agent.
+        for deep in [1, 4 * 1024 * 1024] {
+            let (open, close) = ("[".repeat(deep), "]".repeat(deep));
+            let inside = r#"{"attributes":{"upload-url":"https://here/u"}}"#;
+            assert_eq!(changed(&format!(r#"{{"data":[{open}{inside}{close}]}}"#)), None, "{deep}");
         }
     }
 }

@@ -2,12 +2,13 @@
 //! An upstream's header or JSON answer comes in, the same with capability URLs goes out.
 //! Never touches checksums, signatures, keys or file names (Terraform refuses providers without a valid signature).
 
+use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use credmint_vocabulary::Failure;
+use credmint_vocabulary::{Failure, FailureKind, Hostname};
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -15,6 +16,7 @@ use serde_json::value::RawValue;
 use url::Url;
 
 use super::capability::{Capabilities, Capability, Use};
+use super::head;
 use super::json_api;
 use super::run::RunNumber;
 use super::target::CAPABILITY;
@@ -32,16 +34,17 @@ pub(super) struct Rewriter<'a> {
     pub(super) own: String,
     /// The run of `credmint exec` that is answered.
     pub(super) run: Option<RunNumber>,
+    /// How many addresses were made for this answer.
+    pub(super) given: Cell<usize>,
 }
 
 impl Rewriter<'_> {
     /// Rewrites the value of `X-Terraform-Get`: go-getter's address of an archive.
     pub(super) fn archive(&self, address: &str) -> Result<String, Failure> {
         let (url, inner) = split_inner_path(address);
-        match self.ours(url) {
-            Some(url) => self.capability(url, inner),
-            None => Ok(address.to_owned()),
-        }
+        let Some(mut url) = self.ours(url) else { return Ok(address.to_owned()) };
+        let own_query = take_getter_parameters(&mut url);
+        Ok(format!("{}{inner}{own_query}", self.file(url)?))
     }
 
     /// Rewrites the three URLs of a provider package's description.
@@ -51,7 +54,7 @@ impl Rewriter<'_> {
             if URLS.contains(&key.as_str())
                 && let Ok(url) = serde_json::from_str::<String>(value.get())
                 && let Some(url) = self.ours(&url)
-                && let Ok(new) = serde_json::value::to_raw_value(&self.capability(url, "")?)
+                && let Ok(new) = serde_json::value::to_raw_value(&self.file(url)?)
             {
                 *value = new;
             }
@@ -81,11 +84,10 @@ impl Rewriter<'_> {
         })
     }
 
-    /// Gives the address by which a client gets what stands at a URL of the host.
-    pub(super) fn capability(&self, mut url: Url, inner: &str) -> Result<String, Failure> {
-        let own_query = take_getter_parameters(&mut url);
+    /// Gives the address by which a client gets what stands at a URL of the host. Its query is the upstream's, all of it.
+    pub(super) fn file(&self, url: Url) -> Result<String, Failure> {
         let name = url.path_segments().and_then(Iterator::last).unwrap_or_default().to_owned();
-        Ok(format!("{}/{name}{inner}{own_query}", self.give(url, Use::Download)?))
+        Ok(format!("{}/{name}", self.give(url, Use::Download)?))
     }
 
     /// Gives an address for what we made ourselves.
@@ -105,6 +107,9 @@ impl Rewriter<'_> {
     }
 
     fn address(&self, to: Capability) -> Result<String, Failure> {
+        if self.given.replace(self.given.get() + 1) >= MOST_ADDRESSES {
+            return Err(too_many(&self.recipe.hostname));
+        }
         let segment = self.capabilities.give(to, Instant::now())?;
         Ok(format!("http://{}/{}/{CAPABILITY}{}", self.own, self.recipe.hostname, segment.expose()))
     }
@@ -123,7 +128,13 @@ pub(crate) fn ours(recipe: &Recipe, base: &Url, reference: &str) -> Option<Url> 
     if let Some(rest) = url.path().strip_prefix(prefix).filter(|rest| rest.starts_with('/')).map(str::to_owned) {
         url.set_path(&rest);
     }
-    Some(url)
+    // One that a server reads as leading out of that prefix is none of the host's.
+    head::stays_below(url.path()).is_ok().then_some(url)
+}
+
+fn too_many(hostname: &Hostname) -> Failure {
+    let what = format!("{hostname} names more than {MOST_ADDRESSES} addresses in one answer");
+    Failure::new(FailureKind::Unreachable, what).hint("ask for fewer at once, if the program can")
 }
 
 /// Splits go-getter's `//inner/path` from an address, and puts it behind the file name again.
@@ -184,6 +195,8 @@ impl Serialize for Object {
     }
 }
 
+/// A page of a hundred states has four hundred.
+const MOST_ADDRESSES: usize = 1024;
 const URLS: [&str; 3] = ["download_url", "shasums_url", "shasums_signature_url"];
 const GETTER_PARAMETERS: [&str; 3] = ["archive", "checksum", "filename"];
 
@@ -200,7 +213,7 @@ mod tests {
         let capabilities = Capabilities::default();
         let base = Url::parse("https://registry.corp.example/v1/modules/a/b/c/1.0.0/download").expect("valid");
         let own = "127.0.0.1:4000".into();
-        test(&Rewriter { capabilities: &capabilities, recipe: &recipe, base, own, run: None })
+        test(&Rewriter { capabilities: &capabilities, recipe: &recipe, base, own, run: None, given: Cell::default() })
     }
 
     fn shape(url: &str) -> String {
@@ -231,11 +244,17 @@ mod tests {
             ("https://127.0.0.1:8443/art/n.zip", "/n.zip"),
             ("../n.zip", "/v1/modules/a/b/c/n.zip"),
             ("/artful/n.zip", "/artful/n.zip"),
+            ("/artful/../../n.zip", "/n.zip"),
         ] {
             let url = with_recipe(recipe_at("https://127.0.0.1:8443/art/"), |r| r.ours(reference)).expect("ours");
             assert_eq!(url.path(), path, "{reference}");
         }
         assert_eq!(with(|r| r.ours("/art/n.zip")).expect("ours").path(), "/art/n.zip");
+        for up in
+            ["/art/..%2fother/n.zip", "/x/%2e%2e%5cn.zip", "/art/..;/n.zip", "https://127.0.0.1:8443/art/..%252fn"]
+        {
+            assert_eq!(with_recipe(recipe_at("https://127.0.0.1:8443/art/"), |r| r.ours(up)), None, "{up}");
+        }
     }
 
     #[test]
@@ -244,6 +263,41 @@ mod tests {
         assert_eq!(shape(&url), "http://127.0.0.1:4000/registry.corp.example/.cap/S/n?archive=zip");
         let url = with(|r| r.archive("https://registry.corp.example/n.tgz//modules/x")).expect("rewritten");
         assert_eq!(shape(&url), "http://127.0.0.1:4000/registry.corp.example/.cap/S/n.tgz//modules/x");
+    }
+
+    #[test]
+    fn a_query_of_a_package_stays_with_the_upstream_whatever_go_getter_would_read_in_it() {
+        let capabilities = Capabilities::default();
+        let (recipe, own) = (recipe(), "127.0.0.1:4000".to_owned());
+        let base = Url::parse("https://registry.corp.example/v1/").expect("valid");
+        let given = Cell::default();
+        let rewriter = Rewriter { capabilities: &capabilities, recipe: &recipe, base, own, run: None, given };
+        let asked_of = |address: &str| {
+            let secret = address.split("/.cap/").nth(1).and_then(|rest| rest.split('/').next()).expect("a capability");
+            capabilities.find(secret.as_bytes(), Instant::now()).expect("given").url.to_string()
+        };
+        let json = br#"{"download_url":"/get?filename=p.zip&archive=zip&checksum=1&key=2"}"#;
+        let json = rewriter.package(json).expect("rewritten").expect("an object");
+        let package: std::collections::BTreeMap<String, String> = serde_json::from_slice(&json).expect("JSON");
+        assert_eq!(
+            asked_of(&package["download_url"]),
+            "https://registry.corp.example/get?filename=p.zip&archive=zip&checksum=1&key=2"
+        );
+        let archive = rewriter.archive("/get?filename=p.zip&key=2").expect("rewritten");
+        assert_eq!(asked_of(&archive), "https://registry.corp.example/get?key=2");
+    }
+
+    #[test]
+    fn an_answer_has_so_many_addresses_and_no_more() {
+        let package = |many| format!("{{{}}}", vec![r#""download_url":"/p.zip""#; many].join(","));
+        let links = |many| {
+            let one = r#"{"attributes":{"upload-url":"/u"}}"#;
+            format!(r#"{{"data":[{}]}}"#, vec![one; many].join(","))
+        };
+        for (many, is_taken) in [(MOST_ADDRESSES, true), (MOST_ADDRESSES + 1, false)] {
+            assert_eq!(with(|r| r.package(package(many).as_bytes())).is_ok(), is_taken, "{many}");
+            assert_eq!(with(|r| r.json_api(links(many).as_bytes())).is_ok(), is_taken, "{many}");
+        }
     }
 
     #[test]

@@ -134,7 +134,7 @@ async fn package(
         arch,
         file,
         archive: match own {
-            Some(url) => rewriter.capability(url, "")?,
+            Some(url) => rewriter.file(url)?,
             None => elsewhere()?.to_string(),
         },
         sum: &sum,

@@ -9,6 +9,7 @@ use credmint_https::Upstream;
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
+use tokio::time::timeout_at;
 use url::Url;
 
 use crate::bridge::forward::{authorize, refused, slow, unreachable};
@@ -53,6 +54,12 @@ impl<'a> Reading<'a> {
 
     /// Reads a document, and tells where it was found in the end; or the status, if there is none.
     pub(super) async fn document(&self, url: Url) -> Result<Result<(Url, Bytes), StatusCode>, Failure> {
+        // All of it: one that stops in the middle is as late as one that does not begin.
+        let read = timeout_at((self.start + PATIENCE).into(), self.whole(url)).await;
+        read.map_err(|_| slow(self.hostname(), Late::Upstream, PATIENCE))?
+    }
+
+    async fn whole(&self, url: Url) -> Result<Result<(Url, Bytes), StatusCode>, Failure> {
         let (url, response) = self.get(url, PATIENCE).await?;
         let (parts, body) = response.into_parts();
         if parts.status == StatusCode::OK {

@@ -32,7 +32,7 @@ impl NoProxy {
 /// Tells whether a host is this machine as it is written: no client sends that to a proxy.
 #[must_use]
 pub fn is_loopback(name: &str) -> bool {
-    name == "localhost" || address(name).is_some_and(|ip| ip.is_loopback())
+    name == "localhost" || address(name).is_some_and(|ip| ip.to_canonical().is_loopback())
 }
 
 fn exempts(entry: &str, name: &str, port: u16) -> bool {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_told_by_how_it_is_written() {
-        assert!(["localhost", "127.0.0.9", "[::1]", "::1"].into_iter().all(is_loopback));
+        assert!(["localhost", "127.0.0.9", "[::1]", "::1", "[::ffff:127.0.0.1]"].into_iter().all(is_loopback));
         assert!(!["x.localhost", "0.0.0.0", "corp.example"].into_iter().any(is_loopback));
     }
 }

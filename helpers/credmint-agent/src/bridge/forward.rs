@@ -17,6 +17,7 @@ use tokio::time::timeout_at;
 use url::Url;
 
 use super::again;
+use super::head;
 use super::incoming::{incoming, rewriter};
 use super::mirror::{self, Reading};
 use super::reply::{self, Body};
@@ -42,7 +43,9 @@ pub(super) async fn answer(
     }
     let target = Target::of(request.uri());
     let asker = asker(target.as_ref(), request.headers());
-    let hostname = target.as_ref().map(|target| target.hostname().clone());
+    // Of what was never for us nothing is noted: a web page could fill the notes.
+    let is_for_us = head::own_name(request.uri(), request.headers(), way.port).is_ok();
+    let hostname = target.as_ref().filter(|_| is_for_us).map(|target| target.hostname().clone());
     let visited = visit(&agent, &way, target, &request);
     Ok(answer_to(&agent, &way, (asker, hostname), visited, request).await)
 }
@@ -65,7 +68,7 @@ pub(super) async fn answer_to(
     let answer = answered.unwrap_or_else(|failure| {
         // Every user and every web page of the machine can fail here: what they make up pushes no failure of ours out.
         if let Some(hostname) = hostname.filter(|hostname| knows(agent, hostname)) {
-            way.run.iter().for_each(|run| run.note(&failure));
+            way.run.iter().for_each(|run| run.note(&failure, watched.is_some()));
             last_failure::record("credmint-bridge", Some(hostname.as_str()), &failure, clock::now());
         }
         reply::failed(asker, &failure)

@@ -19,7 +19,7 @@ pub(super) fn own_name(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<Stri
 }
 
 /// Refuses what a web page sends, or another proxy.
-pub(super) fn is_of_a_program(headers: &HeaderMap) -> Result<(), Failure> {
+pub(crate) fn is_of_a_program(headers: &HeaderMap) -> Result<(), Failure> {
     if OF_PAGES.iter().any(|name| headers.contains_key(name)) {
         return Err(refused("the request comes from a web browser"));
     }

@@ -42,6 +42,7 @@ use audit::Audit;
 use capability::Capabilities;
 pub(crate) use carrier::WayOut;
 pub(crate) use forward::{authorize, connections_of, unreachable};
+pub(crate) use head::is_of_a_program;
 pub(crate) use listen::Ends;
 use listen::Listening;
 pub(crate) use mirror::Mirror;

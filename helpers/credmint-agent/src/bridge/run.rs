@@ -29,7 +29,7 @@ pub(super) struct Run {
     /// What may be said of it.
     facts: RefCell<RunStatus>,
     /// What was refused, each once: told to the person when the run is over.
-    failures: RefCell<Vec<Failure>>,
+    failures: RefCell<Vec<Noted>>,
     /// The mirrors that stand for registries in it.
     pub(super) mirrors: Mirrors,
     /// The other carrier, where it is wanted.
@@ -37,6 +37,9 @@ pub(super) struct Run {
     over: Notify,
     is_over: Cell<bool>,
 }
+
+/// A failure, and whether it met somebody who had a right: others may be strangers.
+type Noted = (Failure, bool);
 
 impl Run {
     fn new(number: RunNumber, facts: RunStatus, mirrors: Mirrors) -> Self {
@@ -62,12 +65,23 @@ impl Run {
         self.facts.borrow_mut().requests += 1;
     }
 
-    /// Notes what was refused.
-    pub(super) fn note(&self, failure: &Failure) {
-        let mut failures = self.failures.borrow_mut();
-        if failures.len() < MOST_FAILURES && !failures.contains(failure) {
-            failures.push(failure.clone());
-        }
+    /// Notes what was refused. What strangers were makes room for what the run was.
+    pub(super) fn note(&self, failure: &Failure, has_right: bool) {
+        note(&mut self.failures.borrow_mut(), failure, has_right);
+    }
+}
+
+fn note(noted: &mut Vec<Noted>, failure: &Failure, has_right: bool) {
+    if noted.iter().any(|(known, _)| known == failure) {
+        return;
+    }
+    if noted.len() >= MOST_FAILURES
+        && let Some(stranger) = noted.iter().position(|(_, had_right)| has_right && !had_right)
+    {
+        noted.remove(stranger);
+    }
+    if noted.len() < MOST_FAILURES {
+        noted.push((failure.clone(), has_right));
     }
 }
 
@@ -162,7 +176,7 @@ impl OpenRun {
 
     /// Lists what was refused.
     pub(crate) fn failures(&self) -> Vec<Failure> {
-        self.run.failures.borrow().clone()
+        self.run.failures.borrow().iter().map(|(failure, _)| failure.clone()).collect()
     }
 }
 
@@ -189,6 +203,18 @@ const TRIES: usize = 8;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_strangers_are_refused_leaves_room_for_what_a_run_is_refused() {
+        let (mut noted, failure) = (Vec::new(), |what: usize| Failure::new(FailureKind::Refused, what.to_string()));
+        (0..20).for_each(|what| note(&mut noted, &failure(what), false));
+        (20..23).for_each(|what| note(&mut noted, &failure(what), true));
+        note(&mut noted, &failure(22), true);
+        let left: Vec<_> = noted.iter().map(|(failure, _)| failure.what.as_str()).collect();
+        assert_eq!(left, ["3", "4", "5", "6", "7", "20", "21", "22"]);
+        (30..50).for_each(|what| note(&mut noted, &failure(what), true));
+        assert_eq!((noted.len(), noted[0].0.what.as_str()), (MOST_FAILURES, "20"));
+    }
 
     #[test]
     fn a_token_is_a_bearer_or_for_a_run_the_password_of_basic() {

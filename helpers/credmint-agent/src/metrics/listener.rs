@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -21,6 +21,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::agent::Agent;
+use crate::bridge::is_of_a_program;
 use crate::loopback;
 
 /// Answers at an address until it is dropped.
@@ -71,8 +72,7 @@ async fn one(agent: Rc<Agent>, stream: TcpStream, _permit: OwnedSemaphorePermit)
 
 fn answer(agent: &Agent, port: u16, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     let headers = request.headers();
-    let is_foreign =
-        loopback::own_name(headers, port).is_none() || OF_OTHERS.iter().any(|name| headers.contains_key(name));
+    let is_foreign = loopback::own_name(headers, port).is_none() || is_of_a_program(headers).is_err();
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     match request.uri().path() {
         _ if is_foreign => refused(StatusCode::FORBIDDEN),
@@ -92,14 +92,6 @@ fn refused(status: StatusCode) -> Response<Full<Bytes>> {
     response
 }
 
-/// What browsers and proxies add: the page is for programs of this machine.
-const OF_OTHERS: [HeaderName; 5] = [
-    header::ORIGIN,
-    header::FORWARDED,
-    HeaderName::from_static("x-forwarded-for"),
-    HeaderName::from_static("sec-fetch-site"),
-    HeaderName::from_static("sec-fetch-mode"),
-];
 const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 const MOST_CONNECTIONS: usize = 16;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);

@@ -3,6 +3,7 @@
 //! Reads PEM files of trust anchors and nothing else; no environment, no cookies, no cache.
 
 mod address;
+mod ahead;
 mod answer;
 mod body;
 mod client;

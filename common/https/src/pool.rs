@@ -8,19 +8,20 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use credmint_vocabulary::Hostname;
 use http_body_util::combinators::UnsyncBoxBody;
-use hyper_rustls::FixedServerNameResolver;
+use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
+use crate::ahead::DialAhead;
 use crate::dial::{Bounded, BoxError, Dial, IDLE};
 use crate::error::HttpsError;
 use crate::roots::{Ground, Roots};
 use crate::tls::{self, Presented};
 use crate::trust::Trust;
 
-type Connections = Client<Bounded, UnsyncBoxBody<Bytes, BoxError>>;
+type Connections = Client<Bounded<HttpsConnector<DialAhead>>, UnsyncBoxBody<Bytes, BoxError>>;
 
 /// Keeps connections to one server.
 pub(crate) struct Pool {
@@ -97,25 +98,30 @@ fn server_name(name: &Hostname) -> Result<ServerName<'static>, HttpsError> {
     ServerName::try_from(bare).map_err(refuse)
 }
 
-fn connector(dial: Dial, tls: ClientConfig, name: ServerName<'static>) -> Bounded {
-    let connector = hyper_rustls::HttpsConnectorBuilder::new()
+fn connector(dial: Dial, tls: ClientConfig, name: ServerName<'static>) -> Bounded<HttpsConnector<DialAhead>> {
+    let connector = HttpsConnectorBuilder::new()
         .with_tls_config(tls)
         .https_or_http()
         .with_server_name_resolver(FixedServerNameResolver::new(name))
-        .enable_all_versions()
-        .wrap_connector(dial);
-    Bounded(connector)
+        // One connection for each download that is under way: in HTTP/2 they would share one, and a window in it.
+        .enable_http1()
+        .wrap_connector(DialAhead(dial));
+    Bounded::new(connector)
 }
 
-fn client(connector: Bounded) -> Connections {
+fn client(connector: Bounded<HttpsConnector<DialAhead>>) -> Connections {
     Client::builder(TokioExecutor::new())
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE)
-        .pool_max_idle_per_host(8)
-        .http2_keep_alive_interval(Duration::from_secs(20))
+        .pool_max_idle_per_host(MOST_AT_REST)
+        .http1_max_buf_size(MOST_WAITING)
         .build(connector)
 }
 
+/// As many as a crowded run has downloads: each that is kept saves the next request a handshake.
+const MOST_AT_REST: usize = 64;
+/// What is read of an answer before the client takes it, for each connection. A head that is larger is no answer to the bridge, either.
+const MOST_WAITING: usize = 64 * 1024;
 /// How long a change of the anchors may go unnoticed.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(2);

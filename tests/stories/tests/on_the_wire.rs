@@ -33,11 +33,10 @@ struct Wire {
 }
 
 impl Wire {
-    /// A registry that speaks HTTP/1.1 alone, or HTTP/2 too.
-    fn of(speaks: &'static str, ttl: &str) -> Self {
+    /// A registry that speaks HTTP/2 too, and certificates that are good for so long.
+    fn of(ttl: &str) -> Self {
         let mut company = Company::found();
-        let plan = Registry::behind(Gate::ClientCertificate(company.pki.path())).nginx(MORE);
-        company.registry = if speaks == "HTTP/1.1" { plan.http1() } else { plan }.start();
+        company.registry = Registry::behind(Gate::ClientCertificate(company.pki.path())).nginx(MORE).start();
         let files = company.registry.site().join("files");
         std::fs::create_dir_all(&files).expect("a directory");
         let content: Vec<u8> = (0..SIZE).map(|at| (at * 7 + at / 251) as u8).collect();
@@ -53,14 +52,12 @@ impl Wire {
         Self { company, user, session, content }
     }
 
-    fn both(story: impl Fn(&Self)) {
-        for speaks in ["HTTP/1.1", "HTTP/2.0"] {
-            let wire = Self::of(speaks, "1h");
-            story(&wire);
-            let seen = wire.company.registry.requests();
-            assert!(seen.iter().all(|one| one.verify == "SUCCESS" && one.protocol == speaks), "{seen:?}");
-            wire.user.canary.check(&wire.user.home);
-        }
+    fn tell(story: impl Fn(&Self)) {
+        let wire = Self::of("1h");
+        story(&wire);
+        let seen = wire.company.registry.requests();
+        assert!(seen.iter().all(|one| one.verify == "SUCCESS" && one.protocol == "HTTP/1.1"), "{seen:?}");
+        wire.user.canary.check(&wire.user.home);
     }
 
     fn api(&self, path: &str) -> String {
@@ -163,7 +160,7 @@ fn all(mut stream: TcpStream) -> String {
 
 #[test]
 fn parts_of_files_are_what_was_asked_for_and_a_download_is_resumed() {
-    Wire::both(|wire| {
+    Wire::tell(|wire| {
         for url in wire.ways("/files/big.zip") {
             // 1. The whole, and what HEAD says of it.
             let whole = wire.curl(&url, &[]);
@@ -198,7 +195,7 @@ fn parts_of_files_are_what_was_asked_for_and_a_download_is_resumed() {
 
 #[test]
 fn packed_files_stay_packed_and_say_so() {
-    Wire::both(|wire| {
+    Wire::tell(|wire| {
         for url in wire.ways("/files/packed.tgz") {
             let answer = wire.curl(&url, &["-H", "Accept-Encoding: gzip, br"]);
             assert_eq!((answer.status, answer.header("Content-Encoding")), (200, Some("gzip")));
@@ -213,7 +210,7 @@ fn packed_files_stay_packed_and_say_so() {
 
 #[test]
 fn uploads_ask_first_when_they_want_and_see_the_no_before_they_send() {
-    Wire::both(|wire| {
+    Wire::tell(|wire| {
         let (fits, large) = (wire.file("fits", &wire.content), wire.file("large", &vec![7; 8 << 20]));
         let put = |file: &PathBuf, name: &str, expect: &str| {
             wire.curl(&wire.api(&format!("/uploads/{name}")), &["-T", &file.display().to_string(), "-H", expect])
@@ -246,8 +243,7 @@ fn uploads_ask_first_when_they_want_and_see_the_no_before_they_send() {
 
 #[test]
 fn trailers_reach_who_takes_them_and_old_clients_get_whole_answers() {
-    // Over HTTP/2 nginx says the length, too, and where there is a length there is no place for a trailer.
-    let wire = Wire::of("HTTP/1.1", "1h");
+    let wire = Wire::of("1h");
     let ask = |version: &str, more: &str| all(wire.dial(&wire.head("GET", "/trailed/big.zip", version, more)));
     // 1. With TE the trailer comes; without, the same body ends without one.
     let answer = ask("HTTP/1.1", "TE: trailers\r\nConnection: close, TE\r\n");
@@ -274,7 +270,7 @@ fn tail(text: &str) -> String {
 
 #[test]
 fn requests_that_are_sent_ahead_are_answered_in_turn_on_one_connection() {
-    Wire::both(|wire| {
+    Wire::tell(|wire| {
         let before = wire.company.registry.requests().len();
         let one = |path: &str| wire.head("GET", path, "HTTP/1.1", "");
         let download = "/v1/modules/corp/files/aws/1.0.0/download?of=/files/big.zip";
@@ -296,7 +292,7 @@ fn requests_that_are_sent_ahead_are_answered_in_turn_on_one_connection() {
 
 #[test]
 fn a_client_that_goes_away_frees_the_registry_at_once() {
-    Wire::both(|wire| {
+    Wire::tell(|wire| {
         // 1. In the middle of a download that would take half a minute, and of an upload.
         let mut download = wire.dial(&wire.head("GET", "/slow/big.zip", "HTTP/1.1", ""));
         let upload = wire.dial(&wire.head("PUT", "/uploads/half", "HTTP/1.1", "Content-Length: 1000000\r\n"));
@@ -316,21 +312,19 @@ fn a_client_that_goes_away_frees_the_registry_at_once() {
 
 #[test]
 fn a_download_goes_on_when_its_certificate_ends_and_what_comes_after_has_another() {
-    for speaks in ["HTTP/1.1", "HTTP/2.0"] {
-        let wire = Wire::of(speaks, "4s");
-        let mut download =
-            wire.dial(&wire.head("GET", "/slow/big.zip", "HTTP/1.1", "Range: bytes=0-799999\r\nConnection: close\r\n"));
-        assert_eq!(download.read(&mut [0; 12]).expect("it has begun"), 12);
-        let ask = || wire.curl(&wire.api("/v1/modules/corp/network/aws/versions"), &[]).status;
-        let minted = wire.company.pki.minted();
-        wait_until("a second certificate is minted", || ask() == 200 && wire.company.pki.minted() > minted);
-        assert!(!wire.company.registry.requests().iter().any(|one| one.path == "/slow/big.zip"), "it still goes on");
-        let mut rest = Vec::new();
-        download.read_to_end(&mut rest).expect("the rest");
-        assert!(rest.ends_with(&wire.content[799_000..800_000]), "{} bytes", rest.len());
-        let seen = wire.company.registry.requests();
-        let serial = |path: &str| seen.iter().rev().find(|one| one.path.ends_with(path)).map(|one| one.serial.clone());
-        assert!(serial("big.zip").is_some() && serial("big.zip") != serial("versions"), "{seen:?}");
-        wire.user.canary.check(&wire.user.home);
-    }
+    let wire = Wire::of("4s");
+    let mut download =
+        wire.dial(&wire.head("GET", "/slow/big.zip", "HTTP/1.1", "Range: bytes=0-799999\r\nConnection: close\r\n"));
+    assert_eq!(download.read(&mut [0; 12]).expect("it has begun"), 12);
+    let ask = || wire.curl(&wire.api("/v1/modules/corp/network/aws/versions"), &[]).status;
+    let minted = wire.company.pki.minted();
+    wait_until("a second certificate is minted", || ask() == 200 && wire.company.pki.minted() > minted);
+    assert!(!wire.company.registry.requests().iter().any(|one| one.path == "/slow/big.zip"), "it still goes on");
+    let mut rest = Vec::new();
+    download.read_to_end(&mut rest).expect("the rest");
+    assert!(rest.ends_with(&wire.content[799_000..800_000]), "{} bytes", rest.len());
+    let seen = wire.company.registry.requests();
+    let serial = |path: &str| seen.iter().rev().find(|one| one.path.ends_with(path)).map(|one| one.serial.clone());
+    assert!(serial("big.zip").is_some() && serial("big.zip") != serial("versions"), "{seen:?}");
+    wire.user.canary.check(&wire.user.home);
 }

@@ -150,8 +150,8 @@ impl<'a> Plan<'a> {
     pub(crate) async fn start(self) -> Server {
         let tls = self.tls();
         let listener = TcpListener::bind(self.listen).await.unwrap();
-        let server =
-            Server { address: listener.local_addr().unwrap(), seen: Arc::default(), connections: Arc::default() };
+        let address = listener.local_addr().unwrap();
+        let server = Server { address, seen: Arc::default(), connections: Arc::default(), handshakes: Arc::default() };
         tokio::spawn(accept(listener, TlsAcceptor::from(tls), server.clone()));
         server
     }
@@ -187,6 +187,14 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
     connections: Arc<AtomicUsize>,
+    handshakes: Arc<Handshakes>,
+}
+
+/// Handshakes that are under way, and the most that ever were.
+#[derive(Default)]
+struct Handshakes {
+    now: AtomicUsize,
+    most: AtomicUsize,
 }
 
 impl Server {
@@ -201,6 +209,10 @@ impl Server {
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }
+
+    pub(crate) fn most_handshakes(&self) -> usize {
+        self.handshakes.most.load(Ordering::Relaxed)
+    }
 }
 
 async fn accept(listener: TcpListener, tls: TlsAcceptor, server: Server) {
@@ -211,7 +223,11 @@ async fn accept(listener: TcpListener, tls: TlsAcceptor, server: Server) {
 }
 
 async fn serve(tcp: TcpStream, tls: TlsAcceptor, server: Server) {
-    let Ok(stream) = tls.accept(tcp).await else { return };
+    let handshakes = Arc::clone(&server.handshakes);
+    handshakes.most.fetch_max(handshakes.now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+    let accepted = tls.accept(tcp).await;
+    handshakes.now.fetch_sub(1, Ordering::Relaxed);
+    let Ok(stream) = accepted else { return };
     let session = stream.get_ref().1;
     let met = Met {
         sni: session.server_name().map(ToOwned::to_owned),

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use credmint_client_identity::KeyAlgorithm;
 use credmint_https::{HttpsError, Trust};
-use http::{Request, StatusCode, Version};
+use http::{Request, Response, StatusCode, Version};
 use http_body_util::{BodyExt, Empty, Full};
 
 use crate::kit::*;
@@ -11,13 +11,14 @@ use crate::kit::*;
 #[tokio::test]
 async fn name_sni_and_host_are_the_settings_whatever_the_request_says() {
     let ca = authority("CA");
-    for (alpn, version) in [(&["h2", "http/1.1"][..], Version::HTTP_2), (&["http/1.1"][..], Version::HTTP_11)] {
+    // Whoever speaks HTTP/2 as well, or knows nothing of ALPN, is spoken to in HTTP/1.1.
+    for alpn in [&["h2", "http/1.1"][..], &["http/1.1"], &[]] {
         let server = Plan { alpn, ..plan(&ca) }.start().await;
         let upstream = upstream(&server.url("/prefix/"), NAME, trust(&ca)).unwrap();
         let (status, body) = get(&upstream, "http://127.0.0.1:9/v1/modules?x=%20y").await.unwrap();
         assert_eq!((status, &body[..]), (StatusCode::OK, &b"fine"[..]));
         let seen = server.seen();
-        assert_eq!((seen.version, seen.host.as_str(), seen.sni.as_deref()), (version, NAME, Some(NAME)));
+        assert_eq!((seen.version, seen.host.as_str(), seen.sni.as_deref()), (Version::HTTP_11, NAME, Some(NAME)));
         assert_eq!(seen.path, "/prefix/v1/modules?x=%20y");
     }
 }
@@ -48,13 +49,11 @@ async fn the_client_certificate_is_presented_and_connections_are_kept() {
 #[tokio::test]
 async fn a_refused_client_certificate_is_told() {
     let (ca, clients) = (authority("CA"), authority("Clients"));
-    for alpn in [&["h2"], &["http/1.1"]] {
-        for plan in [plan(&ca), plan(&ca).tls12()] {
-            let server = Plan { clients: Some(&clients), alpn, ..plan }.start().await;
-            let error = get(&upstream(&server.url(""), NAME, trust(&ca)).unwrap(), "/").await.unwrap_err();
-            assert!(matches!(error, HttpsError::ClientCertificateRefused { .. }), "{alpn:?} {error:?}");
-            assert!(error.to_string().starts_with("registry.corp.example at 127.0.0.1:"), "{error}");
-        }
+    for plan in [plan(&ca), plan(&ca).tls12()] {
+        let server = Plan { clients: Some(&clients), ..plan }.start().await;
+        let error = get(&upstream(&server.url(""), NAME, trust(&ca)).unwrap(), "/").await.unwrap_err();
+        assert!(matches!(error, HttpsError::ClientCertificateRefused { .. }), "{error:?}");
+        assert!(error.to_string().starts_with("registry.corp.example at 127.0.0.1:"), "{error}");
     }
 }
 
@@ -79,6 +78,30 @@ async fn bodies_stream_and_a_break_is_seen() {
         Ok(response) => assert!(response.into_body().collect().await.is_err()),
         Err(error) => assert!(matches!(error, HttpsError::Stream { .. }), "{error:?}"),
     }
+}
+
+#[tokio::test]
+async fn downloads_that_begin_at_once_all_begin_and_all_go_on() {
+    let (ca, clients) = (authority("CA"), authority("Clients"));
+    let server = Plan { clients: Some(&clients), ..plan(&ca) }.start().await;
+    let trust = Trust { client: Some(identity(&clients, KeyAlgorithm::EcdsaP256, now())), ..trust(&ca) };
+    let upstream = upstream(&server.url(""), NAME, trust).unwrap();
+    let mut begun = tokio::task::JoinSet::new();
+    for _ in 0..64 {
+        let upstream = upstream.clone();
+        let request = Request::get("/endless").body(Empty::<Bytes>::new()).unwrap();
+        begun.spawn(async move { upstream.request(request).await.map(Response::into_body) });
+    }
+    let mut bodies: Vec<_> = begun.join_all().await.into_iter().map(Result::unwrap).collect();
+    for body in &mut bodies {
+        let mut length = 0;
+        while length < 1 << 20 {
+            length += body.frame().await.unwrap().unwrap().into_data().unwrap().len();
+        }
+    }
+    assert_eq!(server.connections(), 64, "a connection for each");
+    // The server still counts one whose client is done, and has begun the next.
+    assert!(server.most_handshakes() <= 2 * 8, "{} handshakes at once", server.most_handshakes());
 }
 
 #[tokio::test]

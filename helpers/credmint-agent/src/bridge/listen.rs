@@ -119,6 +119,8 @@ async fn serve(
     let _busy = Rc::clone(&agent.busy);
     let port = stream.local_addr().map_or(0, |address| address.port());
     let way = Way { port, run: run.clone() };
+    // Where the system refuses, answers are late, and right.
+    let _ = stream.set_nodelay(true);
     let ends = stream.local_addr().ok().zip(stream.peer_addr().ok()).map(Ends);
     let has_answered = Cell::new(false);
     let service = service_fn(|mut request| {

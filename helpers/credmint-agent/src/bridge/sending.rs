@@ -41,7 +41,7 @@ struct State {
 }
 
 /// Prepares a request. With `Expect: 100-continue`, reading its body is what makes us say 100 to the client: that waits until the
-/// upstream says it, or for a second, because not every server does (none over HTTP/2).
+/// upstream says it, or for a second, because not every server does.
 pub(super) fn send<B>(mut request: Request<B>) -> (Request<Sending<B>>, Moves) {
     let held = expects(request.headers()).then(|| held(&mut request));
     let moves = Moves(Arc::new(Mutex::new(State { last: Instant::now(), waits_for_client: false })));

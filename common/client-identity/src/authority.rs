@@ -246,4 +246,77 @@ mod tests {
     fn two_certificates_for_one_key_have_two_serial_numbers() {
         assert_ne!(serial().unwrap(), serial().unwrap());
     }
+    fn servers(dns_names: &[&str], ip_addresses: &[&str]) -> Names {
+        let ip_addresses = ip_addresses.iter().map(|ip| ip.parse().unwrap()).collect();
+        Names { dns_names: dns_names.iter().map(|&name| name.to_owned()).collect(), ip_addresses, ..Names::default() }
+    }
+
+    /// Judges as rustls does.
+    fn judged(authority: &Authority, names: &Names) -> Result<(), webpki::Error> {
+        let (text, _) = authority.server_certificate(names, HOUR, NOW).unwrap();
+        let leaf = pem::certificates(&text).unwrap().remove(0).into();
+        let root = pem::certificates(authority.certificate_pem()).unwrap().remove(0).into();
+        let anchor = webpki::anchor_from_trusted_cert(&root).unwrap();
+        let (usage, now) = (webpki::KeyUsage::server_auth(), u64::try_from(NOW.unix()).unwrap());
+        let now = rustls_pki_types::UnixTime::since_unix_epoch(Duration::from_secs(now));
+        let leaf = webpki::EndEntityCert::try_from(&leaf)?;
+        leaf.verify_for_usage(webpki::ALL_VERIFICATION_ALGS, &[anchor], &[], now, usage, None, None).map(drop)
+    }
+
+    #[test]
+    fn what_an_authority_for_servers_signs_for_others_no_verifier_takes() {
+        let cases = [
+            (servers(&["registry.corp.example"], &[]), servers(&["registry.corp.example"], &[])),
+            (servers(&[], &["10.0.0.7", "fd00::7"]), servers(&[], &["fd00::7"])),
+            (servers(&["registry.corp.example"], &["10.0.0.7"]), servers(&["registry.corp.example"], &["10.0.0.7"])),
+        ];
+        let foreign = [
+            servers(&["login.example"], &[]),
+            servers(&["corp.example"], &[]),
+            servers(&["evilregistry.corp.example"], &[]),
+            servers(&["registry.corp.example.evil.example"], &[]),
+            servers(&["*.corp.example"], &[]),
+            servers(&[], &["10.0.0.8"]),
+            servers(&[], &["::ffff:10.0.0.7"]),
+            servers(&["registry.corp.example", "login.example"], &[]),
+            servers(&["registry.corp.example"], &["127.0.0.1"]),
+        ];
+        for (permitted, own) in cases {
+            let authority = Authority::for_servers("CA", &permitted, HOUR, NOW).unwrap();
+            assert_eq!(judged(&authority, &own), Ok(()), "{own:?}");
+            for names in &foreign {
+                assert_eq!(judged(&authority, names), Err(webpki::Error::NameConstraintViolation), "{names:?}");
+            }
+        }
+        // Without constraints all of them are good: it is these that refuse.
+        let authority = Authority::new("CA", HOUR, NOW).unwrap();
+        assert!(foreign.iter().all(|names| judged(&authority, names).is_ok()));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "another verifier is asked, by files")]
+    fn openssl_takes_the_permitted_name_alone() {
+        let authority = Authority::for_servers("CA", &servers(&["registry.corp.example"], &[]), HOUR, NOW).unwrap();
+        let file = |name: &str| std::env::temp_dir().join(format!("credmint-authority-{}-{name}", std::process::id()));
+        let (ca, leaf) = (file("ca.pem"), file("leaf.pem"));
+        std::fs::write(&ca, authority.certificate_pem()).unwrap();
+        let verify = |names: &Names| {
+            std::fs::write(&leaf, authority.server_certificate(names, HOUR, NOW).unwrap().0).unwrap();
+            let mut openssl = std::process::Command::new("openssl");
+            openssl.args(["verify", "-purpose", "sslserver", "-attime", &NOW.unix().to_string(), "-CAfile"]);
+            let output = openssl.arg(&ca).arg(&leaf).output().ok()?;
+            Some((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
+        };
+        if let Some((is_good, said)) = verify(&servers(&["registry.corp.example"], &[])) {
+            assert!(is_good, "{said}");
+            for names in [servers(&["login.example"], &[]), servers(&[], &["10.0.0.7"])] {
+                let (is_good, said) = verify(&names).unwrap();
+                assert!(
+                    !is_good && (said.contains("permitted subtree") || said.contains("excluded subtree")),
+                    "{said}"
+                );
+            }
+        }
+        [&ca, &leaf].into_iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::{HeaderValue, Uri};
+use http::Uri;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::rt::TokioIo;
@@ -47,12 +47,6 @@ impl Dial {
         tcp.set_nodelay(true);
         let tunnel = proxy.map(|proxy| Tunnel::new(proxy, tcp.clone()));
         Self { to, tcp, tunnel }
-    }
-
-    /// Shows the proxy who asks.
-    pub(crate) fn proving(mut self, authorization: HeaderValue) -> Self {
-        self.tunnel = self.tunnel.map(|tunnel| tunnel.with_auth(authorization));
-        self
     }
 }
 

@@ -193,4 +193,5 @@ impl HttpsError {
 }
 
 /// How the proxy's client says that the answer was 407.
-const WANTS_PROOF: &str = "authorization required";
+/// What a proxy is said to want that answers 407; hyper-util says it so, too.
+pub(crate) const WANTS_PROOF: &str = "authorization required";

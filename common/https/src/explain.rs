@@ -52,6 +52,11 @@ pub(crate) fn connecting(peer: &str, error: &(dyn Error + 'static)) -> HttpsErro
     typed.unwrap_or_else(|| HttpsError::Connect { peer: peer.to_owned(), why: words(causes.last().copied()) })
 }
 
+/// Gives the deepest cause in words.
+pub(crate) fn deepest(error: &(dyn Error + 'static)) -> String {
+    words(causes(error).last().copied().or(Some(error)))
+}
+
 /// Lists all causes; `io::Error` passes over the one that it wraps, so that one is taken out by hand.
 fn causes<'e>(error: &'e (dyn Error + 'static)) -> Vec<&'e (dyn Error + 'static)> {
     let mut all = Vec::new();

@@ -25,6 +25,6 @@ pub use answer::{Answer, date, host_and_port, retry_after};
 pub use client::Https;
 pub use error::HttpsError;
 pub use oauth::OauthHttp;
-pub use passage::{ProxyOfCaller, passage};
+pub use passage::{Passage, ProxyOfCaller, passage};
 pub use trust::Trust;
 pub use upstream::{Upstream, UpstreamTarget};

@@ -1,20 +1,24 @@
 //! A connection that somebody else speaks over: to a host of their choice, straight or through the proxy that they had.
-//! Host and port come in, and maybe a proxy; an open connection goes out, on which nothing was said to the host yet.
+//! Host and port come in, and maybe a proxy; an open connection goes out, on which nothing was said to the host yet, and what it said.
 //! Dials out, and speaks to nobody but the proxy. RFC 9110 §9.3.6 (CONNECT), RFC 7617 (how one proves oneself to it).
 
 use std::net::SocketAddr;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
 use credmint_vocabulary::Secret;
-use http::HeaderValue;
+use http::{HeaderValue, Request, StatusCode, header};
+use http_body_util::Empty;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower_service::Service;
 use url::Url;
 use zeroize::Zeroizing;
 
 use crate::dial::{CONNECT_TIMEOUT, Dial};
-use crate::error::HttpsError;
+use crate::error::{HttpsError, WANTS_PROOF};
 use crate::explain;
 use crate::upstream::{host_port, place};
 
@@ -41,7 +45,9 @@ impl ProxyOfCaller {
     }
 
     fn authorization(&self) -> Option<HeaderValue> {
-        HeaderValue::from_str(self.proof.as_ref()?.expose()).ok()
+        let mut authorization = HeaderValue::from_str(self.proof.as_ref()?.expose()).ok()?;
+        authorization.set_sensitive(true);
+        Some(authorization)
     }
 }
 
@@ -75,21 +81,71 @@ fn decoded(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Opens a connection to `peer` (host and port, IPv6 in brackets), and says whom it leads to first: the host, or the proxy.
+/// A connection for somebody else.
+pub struct Passage {
+    /// It leads to the host.
+    pub stream: TcpStream,
+    /// What the host has said already: some speak first, and a proxy sends that right behind its own answer.
+    pub said: Bytes,
+    /// Whom it leads to first: the host, or the proxy.
+    pub first: SocketAddr,
+}
+
+/// Opens a connection to `peer` (host and port, IPv6 in brackets).
 ///
 /// # Errors
 /// Why there is none.
-pub async fn passage(peer: &str, proxy: Option<&ProxyOfCaller>) -> Result<(TcpStream, SocketAddr), HttpsError> {
-    let through = proxy.map(|proxy| place(&proxy.to)).transpose()?;
-    let mut dial = Dial::new(place(peer)?, through);
-    if let Some(authorization) = proxy.and_then(ProxyOfCaller::authorization) {
-        dial = dial.proving(authorization);
-    }
-    let connecting = tokio::time::timeout(CONNECT_TIMEOUT, dial.call(http::Uri::default()));
-    let connected = connecting.await.map_err(|_| HttpsError::Timeout { peer: peer.to_owned() })?;
+pub async fn passage(peer: &str, proxy: Option<&ProxyOfCaller>) -> Result<Passage, HttpsError> {
+    let opening = async {
+        match proxy {
+            Some(proxy) => through(peer, proxy).await,
+            None => straight(peer).await,
+        }
+    };
+    let opened = tokio::time::timeout(CONNECT_TIMEOUT, opening).await;
+    opened.map_err(|_| HttpsError::Timeout { peer: peer.to_owned() })?
+}
+
+async fn straight(peer: &str) -> Result<Passage, HttpsError> {
+    let connected = Dial::new(place(peer)?, None).call(http::Uri::default()).await;
     let stream = connected.map_err(|error| explain::connecting(peer, &*error))?.into_inner();
     let first = stream.peer_addr().map_err(|error| explain::connecting(peer, &error))?;
-    Ok((stream, first))
+    Ok(Passage { stream, said: Bytes::new(), first })
+}
+
+/// Asks the proxy. (hyper-util's own `Tunnel` drops what comes right behind the answer: good enough for TLS, where clients speak first.)
+async fn through(peer: &str, proxy: &ProxyOfCaller) -> Result<Passage, HttpsError> {
+    let refused = |why: String| HttpsError::Tunnel { peer: peer.to_owned(), why };
+    let broken = |error: hyper::Error| refused(explain::deepest(&error));
+    let Passage { stream, first, .. } = straight(&proxy.to).await.map_err(|error| refused(error.to_string()))?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+    let connection = tokio::spawn(connection.with_upgrades());
+    let answer = sender.send_request(wanted(peer, proxy)?).await.map_err(broken)?;
+    if answer.status() != StatusCode::OK {
+        // Whatever else it has to say.
+        connection.abort();
+        return Err(refused(no(answer.status())));
+    }
+    let upgraded = hyper::upgrade::on(answer).await.map_err(broken)?;
+    let parts = upgraded.downcast::<TokioIo<TcpStream>>().map_err(|_| refused("it is no connection".to_owned()))?;
+    Ok(Passage { stream: parts.io.into_inner(), said: parts.read_buf, first })
+}
+
+fn wanted(peer: &str, proxy: &ProxyOfCaller) -> Result<Request<Empty<Bytes>>, HttpsError> {
+    let mut request = Request::connect(peer).header(header::HOST, peer);
+    if let Some(authorization) = proxy.authorization() {
+        request = request.header(header::PROXY_AUTHORIZATION, authorization);
+    }
+    request
+        .body(Empty::new())
+        .map_err(|_| HttpsError::Tunnel { peer: peer.to_owned(), why: "it is no host and port".to_owned() })
+}
+
+fn no(status: StatusCode) -> String {
+    if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+        return WANTS_PROOF.to_owned();
+    }
+    format!("it answers {status}")
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! Proxies: only the one in the settings, never for this machine, and told apart from the server.
 
 use bytes::Bytes;
-use credmint_https::{HttpsError, Trust, UpstreamTarget};
-use credmint_vocabulary::Hostname;
+use credmint_https::{HttpsError, ProxyOfCaller, Trust, UpstreamTarget, passage};
+use credmint_vocabulary::{Hostname, Secret};
 use http::{Request, StatusCode};
 use http_body_util::Empty;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use crate::kit::*;
 
@@ -67,5 +69,56 @@ async fn a_proxy_that_is_no_plain_one_is_a_mistake_in_the_settings() {
     let trust = Trust { proxy: Some("socks5://127.0.0.1:1".to_owned()), ..trust(&authority("CA")) };
     for error in [send(&trust, "https://a.example/").await, stream(&trust, "https://a.example/").await] {
         assert!(matches!(error, Err(HttpsError::Proxy { .. })), "{error:?}");
+    }
+}
+
+/// Answers one request for a tunnel with these bytes, all at once, and gives what was asked.
+async fn answering(bytes: &'static str) -> (ProxyOfCaller, tokio::task::JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://ada:word@{}", listener.local_addr().unwrap());
+    let asked = tokio::spawn(async move {
+        let (mut client, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(client.read_u8().await.unwrap());
+        }
+        client.write_all(bytes.as_bytes()).await.unwrap();
+        // What comes through the tunnel goes back.
+        let (mut reading, mut writing) = client.split();
+        let _ = tokio::io::copy(&mut reading, &mut writing).await;
+        String::from_utf8(head).unwrap()
+    });
+    (ProxyOfCaller::of(&Secret::new(url)).unwrap(), asked)
+}
+
+#[tokio::test]
+async fn what_a_server_says_first_is_not_lost_behind_the_answer_of_a_proxy() {
+    for answer in
+        ["HTTP/1.1 200 Connection established\r\n\r\n220 ready\r\n", "HTTP/1.0 200 OK\r\nA: b\r\n\r\n220 ready\r\n"]
+    {
+        let (proxy, asked) = answering(answer).await;
+        let mut passage = passage("mail.example:25", Some(&proxy)).await.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(passage.said, "220 ready\r\n");
+        passage.stream.write_all(b"HELO").await.unwrap();
+        let mut echo = [0; 4];
+        passage.stream.read_exact(&mut echo).await.unwrap();
+        assert_eq!(&echo, b"HELO");
+        drop(passage);
+        let asked = asked.await.unwrap().to_ascii_lowercase();
+        assert!(asked.starts_with("connect mail.example:25 http/1.1\r\n"), "{asked}");
+        assert!(asked.contains("\r\nhost: mail.example:25\r\n") && asked.contains("\r\nproxy-authorization: basic "));
+    }
+}
+
+#[tokio::test]
+async fn a_proxy_that_answers_something_else_made_no_tunnel() {
+    for (answer, said) in [
+        ("HTTP/1.1 407 X\r\nContent-Length: 9\r\n\r\n", "authorization required"),
+        ("HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n", "503 Service Unavailable"),
+        ("220 mail.example\r\n\r\n", "HTTP"),
+    ] {
+        let (proxy, _asked) = answering(answer).await;
+        let error = passage("mail.example:25", Some(&proxy)).await.err().unwrap();
+        assert!(matches!(&error, HttpsError::Tunnel { why, .. } if why.contains(said)), "{answer}: {error:?}");
     }
 }

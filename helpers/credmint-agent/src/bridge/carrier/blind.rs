@@ -4,25 +4,24 @@
 
 use std::net::SocketAddr;
 
-use credmint_https::{HttpsError, passage};
+use credmint_https::{HttpsError, Passage, passage};
 use credmint_vocabulary::{Failure, FailureKind, is_loopback};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use tokio::io::copy_bidirectional;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncWriteExt, copy_bidirectional};
 
 use super::WayOut;
 use super::place::Place;
 
 /// Connects to a place.
-pub(super) async fn dial(to: &Place, way_out: &WayOut, own_port: u16) -> Result<TcpStream, Failure> {
+pub(super) async fn dial(to: &Place, way_out: &WayOut, own_port: u16) -> Result<Passage, Failure> {
     let is_direct = is_loopback(to.name()) || way_out.no_proxy.exempts(to.name(), to.port());
     let proxy = way_out.proxy.as_ref().filter(|_| !is_direct);
-    let (stream, first) = passage(&to.to_string(), proxy).await.map_err(|error| failure(&error))?;
-    if leads_back(first, own_port) {
+    let there = passage(&to.to_string(), proxy).await.map_err(|error| failure(&error))?;
+    if leads_back(there.first, own_port) {
         return Err(Failure::new(FailureKind::Refused, format!("{to} leads back to this run")));
     }
-    Ok(stream)
+    Ok(there)
 }
 
 /// Tells our own port, also where IPv4 is written as IPv6 (`::ffff:127.0.0.1`).
@@ -31,10 +30,12 @@ fn leads_back(to: SocketAddr, own_port: u16) -> bool {
 }
 
 /// Passes bytes until both sides are done, or one is gone.
-pub(super) async fn pass(upgrade: OnUpgrade, mut there: TcpStream) {
-    if let Ok(here) = upgrade.await {
-        // Who goes away early has nobody to tell.
-        copy_bidirectional(&mut TokioIo::new(here), &mut there).await.unwrap_or_default();
+pub(super) async fn pass(upgrade: OnUpgrade, there: Passage) {
+    let Ok(here) = upgrade.await else { return };
+    let (mut here, Passage { mut stream, said, .. }) = (TokioIo::new(here), there);
+    // Who goes away early has nobody to tell.
+    if here.write_all(&said).await.is_ok() {
+        copy_bidirectional(&mut here, &mut stream).await.unwrap_or_default();
     }
 }
 

@@ -135,8 +135,8 @@ pub(crate) fn as_before(command: &mut Command) {
             Some(value) => command.env(name, value),
             None => command.env_remove(name),
         };
-        command.env_remove(CREDMINT_BEFORE_EXEC);
     }
+    command.env_remove(CREDMINT_BEFORE_EXEC);
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one door to the environment")]

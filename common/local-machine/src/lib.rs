@@ -44,7 +44,7 @@ pub use detach::{detach, leave_working_directory};
 pub use last_failure::LastFailure;
 pub use loopback_peer::is_another_users;
 pub use open_files::most_open_files;
-pub use own_program::OwnProgram;
+pub use own_program::{OwnProgram, anew_as_before_exec};
 pub use places::{PlaceError, socket_path, state_directory};
 pub use prefilter::could_route;
 pub use run_directory::{HeldRunDirectory, RunDirectory, RunDirectoryError};

@@ -1,9 +1,13 @@
 //! The executable that this process was started from, and whether another has taken its place since.
-//! The file as it was at the start is remembered; whether it is still the same goes out.
+//! The file as it was at the start is remembered; whether it is still the same goes out. It may be started anew.
 //! Reads no file: size, time and number of it are enough.
 
+use std::io;
 use std::path::PathBuf;
+use std::process::{Command, ExitCode};
 use std::time::SystemTime;
+
+use crate::environment;
 
 /// Holds what the file was at the start; nothing where the system does not say.
 #[derive(Debug, Default)]
@@ -29,6 +33,37 @@ impl OwnProgram {
     pub fn is_replaced(&self) -> bool {
         self.0.as_ref().is_some_and(|(path, mark)| Mark::of(path).is_some_and(|now| now != *mark))
     }
+}
+
+/// Starts this program anew, with the environment as it was before the run of `credmint exec` that we are in; `None` outside of one.
+/// A process cannot safely change an environment that libraries read (trust anchors, proxies), and those of a run end with it.
+#[must_use]
+pub fn anew_as_before_exec() -> Option<io::Result<ExitCode>> {
+    environment::raw(environment::CREDMINT_BEFORE_EXEC)?;
+    Some(command().and_then(|mut command| {
+        environment::as_before(&mut command);
+        become_it(command)
+    }))
+}
+
+#[expect(clippy::disallowed_methods, reason = "we start ourselves anew, from where programs are started")]
+fn command() -> io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(std::env::args_os().skip(1));
+    Ok(command)
+}
+
+/// Keeps number, parent and descriptors: whoever waits for us waits for it.
+#[cfg(unix)]
+fn become_it(mut command: Command) -> io::Result<ExitCode> {
+    Err(std::os::unix::process::CommandExt::exec(&mut command))
+}
+
+/// Waits for it, and ends as it does.
+#[cfg(not(unix))]
+fn become_it(mut command: Command) -> io::Result<ExitCode> {
+    let status = command.status()?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 impl Mark {

@@ -39,6 +39,9 @@ mod terraform_login;
 use std::alloc::System;
 use std::process::ExitCode;
 
+use credmint_local_machine::{anew_as_before_exec, report};
+use credmint_vocabulary::{Failure, FailureKind};
+
 use zeroizing_alloc::ZeroAlloc;
 
 /// Wipes all memory that is given back: buffers of the libraries that a secret passes through are not ours to wipe.
@@ -48,5 +51,13 @@ static ALLOCATOR: ZeroAlloc<System> = ZeroAlloc(System);
 /// Runs the agent as its command line says.
 #[must_use]
 pub fn main() -> ExitCode {
-    run::run(options::Options::from_command_line())
+    let options = options::Options::from_command_line();
+    match anew_as_before_exec() {
+        None => run::run(options),
+        Some(Ok(ended)) => ended,
+        Some(Err(error)) => {
+            let what = format!("the agent could not be started without the proxy of this run: {error}");
+            report::failure(run::PROGRAM, None, &Failure::new(FailureKind::Internal, what))
+        }
+    }
 }

@@ -148,4 +148,5 @@ async fn idle(agent: &Agent) {
 /// How often the agent looks whether it is still needed.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
 
-const PROGRAM: &str = "credmint-agent";
+/// What the process is called in what it reports.
+pub(crate) const PROGRAM: &str = "credmint-agent";

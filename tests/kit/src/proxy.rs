@@ -7,31 +7,47 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
+use crate::encoding;
+
 /// A proxy that runs until the test ends.
 pub struct Proxy {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
+/// For whom there is a tunnel, and where it ends.
+#[derive(Clone)]
+struct Way {
+    leads_to: Option<u16>,
+    /// What has to be proved, as the field has it.
+    proof: Option<String>,
+}
+
 impl Proxy {
     /// Starts one whose tunnels all end at this port of loopback.
     pub fn start(leads_to: u16) -> Self {
-        Self::run(Some(leads_to))
+        Self::run(Way { leads_to: Some(leads_to), proof: None })
+    }
+
+    /// Starts one whose tunnels are for whoever has this name and password, `name:password`.
+    pub fn for_whom_knows(password: &str, leads_to: u16) -> Self {
+        let proof = format!("Basic {}", encoding::base64(password.as_bytes()));
+        Self::run(Way { leads_to: Some(leads_to), proof: Some(proof) })
     }
 
     /// Starts one that makes no tunnel for anybody who does not prove who they are.
     pub fn that_wants_a_password() -> Self {
-        Self::run(None)
+        Self::run(Way { leads_to: None, proof: None })
     }
 
-    fn run(leads_to: Option<u16>) -> Self {
+    fn run(way: Way) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let proxy = Self { port: listener.local_addr().expect("bound").port(), asked: Arc::default() };
         let asked = Arc::clone(&proxy.asked);
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let asked = Arc::clone(&asked);
-                std::thread::spawn(move || serve(client, leads_to, &asked));
+                let (asked, way) = (Arc::clone(&asked), way.clone());
+                std::thread::spawn(move || serve(client, &way, &asked));
             }
         });
         proxy
@@ -48,16 +64,20 @@ impl Proxy {
     }
 }
 
-fn serve(mut client: TcpStream, leads_to: Option<u16>, asked: &Mutex<Vec<String>>) -> Option<()> {
+fn serve(mut client: TcpStream, way: &Way, asked: &Mutex<Vec<String>>) -> Option<()> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
         client.read_exact(&mut byte).ok()?;
         head.push(byte[0]);
     }
-    let line = String::from_utf8_lossy(&head).lines().next().unwrap_or_default().to_owned();
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let line = head.lines().next().unwrap_or_default().to_owned();
     asked.lock().expect("no panic").push(line);
-    let Some(port) = leads_to else {
+    let field = |line: &str| line.to_ascii_lowercase().starts_with("proxy-authorization: ");
+    let shown = head.lines().find(|line| field(line)).and_then(|line| line.split_once(": "));
+    let is_proved = way.proof.as_deref().is_none_or(|proof| shown.is_some_and(|(_, value)| value == proof));
+    let Some(port) = way.leads_to.filter(|_| is_proved) else {
         let no = "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"corp\"\r\nContent-Length: 0\r\n\r\n";
         return client.write_all(no.as_bytes()).ok();
     };

@@ -10,7 +10,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use credmint_local_machine::most_open_files;
 use credmint_vocabulary::{Failure, FailureKind};
 use http::{HeaderValue, Method, Request, Response, header};
 use hyper::body::Incoming;
@@ -18,9 +17,10 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::AbortHandle;
 
+use super::places::Places;
 use super::reply::Body;
 use super::run::{Run, Way};
 use super::{carrier, forward};
@@ -48,7 +48,8 @@ impl Drop for Listening {
 /// With a run of `credmint exec` they are for that alone.
 pub(super) async fn listen(agent: &Rc<Agent>, port: u16, run: Option<&Rc<Run>>) -> Result<Vec<Listening>, Failure> {
     let bound = loopback::bind(port).await.map_err(|(address, error)| taken(address, &error))?;
-    let places = Rc::new(Places::as_many_as_there_are());
+    let places =
+        Rc::new(Places::of(&agent.bridge.as_ref().map(|bridge| Rc::clone(&bridge.places)).unwrap_or_default()));
     let serve = |(address, listener)| {
         let accepting = tokio::task::spawn_local(accept(Rc::clone(agent), listener, Rc::clone(&places), run.cloned()));
         Listening { address, accepting: accepting.abort_handle() }
@@ -66,40 +67,13 @@ fn taken(address: SocketAddr, error: &io::Error) -> Failure {
     if held { failure.usurped() } else { failure }
 }
 
-/// For how many connections there is room; who finds none waits in the kernel's queue.
-struct Places {
-    free: Arc<Semaphore>,
-    most: usize,
-    /// Tells connections that rest to make room.
-    wanted: Notify,
-}
-
-impl Places {
-    /// Each connection takes a descriptor, and another at the upstream; the rest of the agent has some, too.
-    fn as_many_as_there_are() -> Self {
-        let files = most_open_files().map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
-        let most = (files.saturating_sub(FILES_OF_THE_REST) / 2).clamp(FEWEST_CONNECTIONS, MOST_CONNECTIONS);
-        Self { free: Arc::new(Semaphore::new(most)), most, wanted: Notify::new() }
-    }
-
-    fn are_all_taken(&self) -> bool {
-        self.free.available_permits() == 0
-    }
-
-    async fn take(&self) -> Option<OwnedSemaphorePermit> {
-        if self.are_all_taken() {
-            self.wanted.notify_waiters();
-        }
-        Arc::clone(&self.free).acquire_owned().await.ok()
-    }
-}
-
 async fn accept(agent: Rc<Agent>, listener: TcpListener, places: Rc<Places>, run: Option<Rc<Run>>) {
     loop {
-        let Some(place) = places.take().await else { return };
         match listener.accept().await {
-            Ok((stream, _)) if loopback::is_crowded_out(&places.free, places.most, &stream) => {}
+            Ok((stream, _)) if places.crowd_out(&stream) => {}
             Ok((stream, _)) => {
+                // Nobody holds a place who only listens: there may be many ports.
+                let Some(place) = places.take().await else { return };
                 tokio::task::spawn_local(serve(Rc::clone(&agent), stream, (Rc::clone(&places), place), run.clone()));
             }
             // Out of file descriptors, or the peer gave up: others still come.
@@ -147,7 +121,7 @@ async fn serve(
                 // An error means that the client went away or spoke no HTTP: there is nobody to tell.
                 _ = serving.as_mut() => return,
                 // A client that has had an answer connects again; one that is about to ask for the first time is not turned away.
-                () = places.wanted.notified() => {
+                () = places.wanted() => {
                     if has_answered.get() {
                         serving.as_mut().graceful_shutdown();
                     }
@@ -197,10 +171,6 @@ pub(super) async fn while_open(agent: &Agent, run: Option<&Run>, something: impl
     }
 }
 
-const MOST_CONNECTIONS: usize = 256;
-const FEWEST_CONNECTIONS: usize = 4;
-/// The socket's own clients, connections that rest in a pool, files that are read.
-const FILES_OF_THE_REST: usize = 32;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// hyper reads up to as much again before it looks: a header of more than 64 KiB is never taken.
 const MOST_BUFFERED: usize = 32 * 1024;

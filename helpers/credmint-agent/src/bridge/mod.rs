@@ -13,6 +13,7 @@ mod incoming;
 mod json_api;
 mod listen;
 mod mirror;
+mod places;
 pub(crate) mod refusal;
 mod reply;
 mod rewrite;
@@ -46,6 +47,7 @@ pub(crate) use head::is_of_a_program;
 pub(crate) use listen::Ends;
 use listen::Listening;
 pub(crate) use mirror::Mirror;
+use places::Pool;
 pub(crate) use rewrite::ours;
 pub(crate) use run::OpenRun;
 use session::Sessions;
@@ -57,6 +59,7 @@ pub(crate) struct Bridge {
     sessions: Sessions,
     capabilities: Capabilities,
     audit: Audit,
+    places: Rc<Pool>,
     open_runs: RefCell<Vec<Rc<run::Run>>>,
     /// How many runs of `credmint exec` there were.
     runs: Cell<run::RunNumber>,

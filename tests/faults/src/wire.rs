@@ -8,6 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 /// The server; it lives as long as the test.
 pub struct Wire {
@@ -79,5 +80,10 @@ impl Visitor {
         }
         self.heads.lock().expect("the heads").push(head.clone());
         Some(head)
+    }
+
+    /// Ends the connection with a reset (RFC 9293 §3.10.7.4), as a server does whose process is gone.
+    pub fn reset(self) {
+        rustix::net::sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO)).expect("a socket option");
     }
 }

@@ -77,6 +77,76 @@ fn two_lengths_in_an_answer_are_the_chunks() {
 }
 
 #[test]
+fn the_length_of_a_document_that_is_rewritten_is_not_told_to_who_asks_for_the_head_alone() {
+    let kind = |kind: &str| format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 300\r\n\r\n");
+    let wire = Wire::start(move |mut visitor| {
+        while let Some(head) = visitor.head() {
+            let text = kind(if head.contains("/runs/") { "application/vnd.api+json" } else { "application/json" });
+            if visitor.stream.write_all(text.as_bytes()).is_err() {
+                return;
+            }
+        }
+    });
+    let client = Client::of(&wire.address());
+    for (path, length) in [
+        ("/v1/providers/corp/widget/1.0.0/download/linux/amd64", None),
+        ("/api/v2/runs/run-1", None),
+        ("/v1/providers/corp/widget/versions", Some("300")),
+        (VERSIONS, Some("300")),
+    ] {
+        let answer = client.ask("HEAD", path, &[]);
+        assert_eq!((answer.status, answer.header("Content-Length")), (200, length), "{path}: {}", answer.head);
+        assert!(answer.header("Transfer-Encoding").is_none() || length.is_none(), "{path}: {}", answer.head);
+    }
+    client.user.check();
+}
+
+#[test]
+fn trailers_of_a_request_reach_the_upstream_if_they_are_named_and_no_others() {
+    let wire = Wire::start(|mut visitor| {
+        // What stands up to the empty line after the last chunk is read like a second head.
+        if visitor.head().is_some() && visitor.head().is_some() {
+            drop(visitor.stream.write_all(OK));
+        }
+    });
+    let client = Client::of(&wire.address());
+    let fields = [("Transfer-Encoding", "chunked"), ("Trailer", "X-Sum"), ("Connection", "close")];
+    let head = client.head("PUT", "/v1/state", &fields);
+    let text = format!("{head}\r\n5\r\nwhole\r\n0\r\nX-Sum: 1\r\nX-More: 2\r\nHost: evil.example\r\n\r\n");
+    let answer = credmint_faults::raw::send(client.user.port, text.as_bytes());
+    let body = wire.heads().pop().unwrap_or_default().to_lowercase();
+    assert_eq!(answer.status, 200, "{}", answer.head);
+    assert!(body.contains("whole") && body.contains("x-sum: 1"), "{body}");
+    assert!(!body.contains("x-more") && !body.contains("evil.example"), "{body}");
+    client.user.check();
+}
+
+#[test]
+fn a_reset_is_told_like_an_end() {
+    // Nothing is sent, or half of an answer; then the connection is reset.
+    let wire = Wire::start(|mut visitor| {
+        let Some(head) = visitor.head() else { return };
+        if head.contains("/files/") {
+            drop(visitor.stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"));
+            // A reset may overtake what was sent before it.
+            thread::sleep(Duration::from_millis(300));
+        }
+        visitor.reset();
+    });
+    let client = Client::of(&wire.address());
+    let answer = client.get(VERSIONS);
+    assert_eq!((answer.status, wire.connections()), (502, 2), "once more: {}", answer.head);
+    assert!(answer.status_line().contains("registry.corp.example"), "{}", answer.head);
+    let answer = client.ask("PUT", "/v1/state", &[("Content-Length", "0")]);
+    assert_eq!((answer.status, wire.connections()), (502, 3), "never again: {}", answer.head);
+    let answer = client.get("/files/x");
+    assert_eq!((answer.status, answer.body.as_slice()), (200, b"half".as_slice()));
+    assert_eq!(answer.header("Content-Length"), Some("9"), "the client knows that it is not all");
+    assert!(client.status().contains("broke off in the middle of an answer"), "{}", client.status());
+    client.user.check();
+}
+
+#[test]
 fn no_1xx_is_an_answer_and_an_answer_that_breaks_off_is_told_in_the_status() {
     let fake = Fake::always(Act::Bytes([b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", OK].concat()));
     let client = Client::of(&fake.address());

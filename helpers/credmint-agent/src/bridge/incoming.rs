@@ -42,6 +42,11 @@ pub(super) async fn incoming(
     let Some(rewrite) = rewriting(&parts, visit) else {
         return Ok(Response::from_parts(parts, body.boxed_unsync()));
     };
+    if visit.is_head {
+        // That of the document as it is there; nobody knows how long it will be here.
+        parts.headers.remove(header::CONTENT_LENGTH);
+        return Ok(Response::from_parts(parts, body.boxed_unsync()));
+    }
     let json = collect(body, &visit.recipe.hostname).await?;
     let json = rewrite(&rewriter, &json)?.map_or(json, Bytes::from);
     parts.headers.insert(header::CONTENT_LENGTH, json.len().into());
@@ -79,7 +84,7 @@ fn rewriting(parts: &http::response::Parts, visit: &Visit) -> Option<Rewrite> {
     let is_document =
         parts.status.is_success() && visit.asker != Asker::Files && kind.starts_with(json_api::MEDIA_TYPE);
     match () {
-        () if visit.is_by_its_name || visit.is_head || is_empty => None,
+        () if visit.is_by_its_name || is_empty => None,
         () if is_package => Some(|rewriter, json| rewriter.package(json)),
         () if is_document => Some(|rewriter, json| rewriter.json_api(json)),
         () => None,

@@ -5,8 +5,8 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{CertificateDetails, CertificateReport, CertificateWanted, Finding, Reply};
-use credmint_client_identity::Description;
+use credmint_agent_protocol::{CertificateDetails, CertificateReport, CertificateWanted, Finding, Reply, SelfCheck};
+use credmint_client_identity::{ClientIdentity, Description};
 use credmint_issuers::Effect;
 use credmint_local_machine::clock;
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
@@ -49,7 +49,7 @@ async fn report(
     let held = entry.held.get().ok_or_else(crate::failure::locked)?;
     let Held::Identity(identity) = &*held else { return Err(gets_a_token(recipe)) };
     let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.hostname))?;
-    let self_check = if checks { Some(self_check::of(agent, entry, identity, deadline).await) } else { None };
+    let self_check = if checks { Some(checked(agent, recipe, identity, deadline).await) } else { None };
     Ok(CertificateReport {
         identity: entry.identity.as_ref().map(|(name, _)| name.clone()).unwrap_or_default(),
         issuer: route.issuer_name.to_owned(),
@@ -61,6 +61,19 @@ async fn report(
         findings: findings(agent, recipe, deadline).await,
         self_check,
     })
+}
+
+/// Has the upstream asked with all that the host gets, as the bridge asks it.
+async fn checked(agent: &Rc<Agent>, recipe: &Rc<Recipe>, identity: &ClientIdentity, deadline: Deadline) -> SelfCheck {
+    let pair = match get::pair_of(agent, recipe, deadline.at_most(Instant::now(), LONGEST_MINT)).await {
+        Ok(pair) => pair,
+        Err(failure) => return self_check::failed(failure),
+    };
+    let told = self_check::of(agent, &pair, identity, deadline).await;
+    if recipe.settings.agent.once {
+        pair.token.iter().for_each(|token| agent.keep_nothing(token));
+    }
+    told
 }
 
 /// Asks what the issuer's rules say; that it cannot be asked is told, and is no failure: the certificate is there.

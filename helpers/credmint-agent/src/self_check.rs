@@ -1,5 +1,5 @@
 //! What the upstream of a host makes of a certificate, for `credmint cert --self-check`.
-//! An entry comes in, one request is sent over a connection of its own, and what came of it goes out in words.
+//! What the host gets comes in, one request is sent over a connection of its own, and what came of it goes out in words.
 //! Reads status, date and a short page of the answer. With TLS 1.3 a refusal shows at the first read (RFC 8446 §4.4.2.4).
 
 use std::time::{Duration, Instant};
@@ -11,25 +11,23 @@ use credmint_https::{HttpsError, date};
 use credmint_local_machine::clock;
 use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
 use http::response::Parts;
-use http::{Request, StatusCode};
+use http::{HeaderValue, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Incoming;
 use tokio::time::timeout_at;
 
 use crate::agent::Agent;
-use crate::bridge::{connections_of, refusal};
-use crate::entries::Entry;
+use crate::bridge::{authorize, connections_of, refusal};
+use crate::get::Pair;
 
-/// Presents the certificate to the upstream and says what came of it.
-pub(crate) async fn of(agent: &Agent, entry: &Entry, identity: &ClientIdentity, deadline: Deadline) -> SelfCheck {
-    let hostname = &entry.recipe.hostname;
-    let upstream = match connections_of(agent, entry) {
-        Ok(upstream) => upstream,
+/// Presents the certificate to the upstream, with the token where the host gets one besides, and says what came of it.
+pub(crate) async fn of(agent: &Agent, pair: &Pair, identity: &ClientIdentity, deadline: Deadline) -> SelfCheck {
+    let hostname = &pair.first.recipe.hostname;
+    let (upstream, request) = match connections_of(agent, &pair.first).and_then(|to| Ok((to, question(pair)?))) {
+        Ok(prepared) => prepared,
         Err(failure) => return failed(failure),
     };
     let deadline = deadline.at_most(Instant::now(), PATIENCE);
-    let request = Request::get(PATH).header("accept-encoding", "identity").body(Empty::<Bytes>::new());
-    let Ok(request) = request else { return failed(slow(hostname)) };
     match timeout_at(deadline.instant().into(), upstream.request(request)).await {
         Err(_) => failed(slow(hostname)),
         Ok(Err(error)) => broken(hostname, identity, &error, upstream.asked_for_certificate()),
@@ -39,6 +37,14 @@ pub(crate) async fn of(agent: &Agent, entry: &Entry, identity: &ClientIdentity, 
             judge(hostname, identity.subject(), &parts, &page, upstream.asked_for_certificate())
         }
     }
+}
+
+fn question(pair: &Pair) -> Result<Request<Empty<Bytes>>, Failure> {
+    let mut request = Request::new(Empty::new());
+    *request.uri_mut() = Uri::from_static(PATH);
+    request.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    authorize(request.headers_mut(), pair)?;
+    Ok(request)
 }
 
 /// Gathers a page that is worth reading; of all others nothing is read.
@@ -117,7 +123,8 @@ fn refused(failure: Failure) -> SelfCheck {
     SelfCheck { outcome: "refused".to_owned(), ..failed(failure) }
 }
 
-fn failed(failure: Failure) -> SelfCheck {
+/// Says that nothing was learnt of the certificate, and why.
+pub(crate) fn failed(failure: Failure) -> SelfCheck {
     let kind = Some(failure.kind.word().to_owned());
     SelfCheck { outcome: "failed".to_owned(), what: failure.what, hint: failure.hint, kind, ..SelfCheck::default() }
 }

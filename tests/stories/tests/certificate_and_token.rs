@@ -73,6 +73,40 @@ fn init_presents_the_certificate_and_the_token_on_every_request() {
 }
 
 #[test]
+fn the_self_check_of_a_certificate_asks_with_the_token_too() {
+    let (mut company, mut user) = (company(), User::move_in());
+    let token = user.token_file(&company.provider.token_for("alice", "cli", 300));
+    let upstream = format!("upstream = \"{}\"\n", company.registry.address());
+    let tables = |more: &str| {
+        let host = company.host("job", &(upstream.clone() + more));
+        file_identity(&token) + &company.issuer() + &exchange(&company) + &host
+    };
+    let (alone, both) = (tables(""), tables("token_issuer = \"exchange\""));
+    let check = |user: &User| user.home.run("credmint").args(["cert", HOST, "--self-check", "--json"]).output();
+    let told = |output: &credmint_test_kit::Output| output.json()["certificate"]["self_check"]["outcome"].clone();
+
+    // 1. With the certificate alone this registry says no.
+    user.settings(&alone);
+    let output = check(&user);
+    assert_eq!((output.code, told(&output)), (Some(77), "refused".into()), "{}", output.stdout);
+    // 2. With both it says yes; the token is shown nowhere.
+    user.settings(&both);
+    let output = check(&user);
+    assert_eq!((output.code, told(&output)), (Some(0), "accepted".into()), "{}", output.stdout);
+    let requests = company.registry.requests();
+    let presented = requests.last().map(|request| request.authorization.clone()).unwrap_or_default();
+    user.canary.watch("the exchanged token", presented.trim_start_matches("Bearer ").to_owned());
+    assert!(presented.starts_with("Bearer "), "{requests:?}");
+    // 3. A token that cannot be had is told in its place, and the certificate is shown all the same.
+    user.home.run("terraform-credentials-credmint").args(["forget", HOST]).output().success();
+    company.provider.stop();
+    let output = check(&user);
+    assert_eq!(told(&output), "failed", "{}", output.stdout);
+    assert!(output.json()["certificate"]["certificate_pem"].as_str().is_some_and(|pem| pem.starts_with("-----BEGIN")));
+    user.canary.check(&user.home);
+}
+
+#[test]
 fn inline_has_the_pem_and_the_identitys_own_token_and_ends_with_what_ends_first() {
     let (company, mut user) = (company(), User::move_in());
     let token = company.provider.token_for("alice", "vault", 300);

@@ -212,6 +212,48 @@ fn an_agent_that_is_killed_is_said_by_the_next_request() {
 }
 
 #[test]
+fn a_request_under_way_ends_with_the_agent_that_is_killed() {
+    let mut company = Company::found();
+    let slow = "location /files/ { limit_rate 20k; types { } default_type text/plain; }";
+    company.registry = Registry::behind(Gate::ClientCertificate(company.pki.path())).nginx(slow).start();
+    std::fs::create_dir_all(company.registry.site().join("files")).expect("a directory");
+    std::fs::write(company.registry.site().join("files/large"), "x".repeat(1_000_000)).expect("a file");
+    let user = user_of(&company);
+    let url = format!("http://$port/{HOST}");
+    let curl =
+        format!("curl -sS --max-time 60 -o got -H \"Authorization: Bearer $TF_TOKEN_{}\"", HOST.replace('.', "_"));
+    let line = |path: &str| {
+        format!(
+            "port=$(grep -o 127.0.0.1:[0-9]* \"$TF_CLI_CONFIG_FILE\" | head -n 1); {curl} {url}/v1/modules/corp/network/aws/versions && \
+             echo ready; read go; {curl} {url}/{path}; echo \"curl $?\"; exit 1"
+        )
+    };
+    // Either before a byte of the answer, or in the middle of it.
+    for (path, freezes) in [("v1/modules/corp/network/aws/versions", true), ("files/large", false)] {
+        let mut running = exec(&user, &["/bin/sh", "-c", &line(path)]).typed().start();
+        running.shows("that the bridge answers", |text| text.contains("ready").then_some(()));
+        let registry = company.registry.pid();
+        if freezes {
+            processes::signal(registry, Signal::STOP);
+        }
+        running.type_line("go");
+        let is_asking = || processes::of_directory(user.home.root()).iter().any(|process| process.name == "curl");
+        credmint_stories::wait_until("it asks", is_asking);
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let began = std::time::Instant::now();
+        processes::signal(user.home.agent().pid, Signal::KILL);
+        let output = running.output();
+        processes::signal(registry, Signal::CONT);
+        assert!(began.elapsed() < std::time::Duration::from_secs(10), "{path}: it took {:?}", began.elapsed());
+        let says = |code| output.stdout.contains(&format!("curl {code}"));
+        assert!(output.code == Some(1) && !says(0) && !says(28), "{path}: {}{}", output.stdout, output.stderr);
+        assert!(output.stderr.contains("credmint: the agent ended during this run"), "{path}: {}", output.stderr);
+        assert_eq!(left(&user), Vec::<std::path::PathBuf>::new());
+    }
+    user.canary.check(&user.home);
+}
+
+#[test]
 fn what_a_killed_run_and_its_killed_agent_left_behind_the_next_agent_removes() {
     let company = Company::found();
     let user = user_of(&company);

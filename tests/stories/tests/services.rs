@@ -51,3 +51,35 @@ fn setup_names_every_service_that_the_host_offers() {
     assert_eq!(user.home.read(".terraformrc"), text);
     user.canary.check(&user.home);
 }
+
+#[test]
+fn what_a_service_says_is_passed_on_untouched_whether_anybody_knows_it_or_not() {
+    let (company, mut user) = (Company::found(), User::move_in());
+    offers(&company);
+    // Addresses of the host's own, by names that are rewritten elsewhere: here they are nobody's business.
+    let text = format!(
+        "{{ \"msg\": \"caf\\u00e9\",\n \"n\": 1.50, \"download_url\": \"https://{HOST}/a.zip\", \"upload-url\": \"/u\",\"z\":0,\"a\":0}}\n"
+    );
+    publish(&company, "motd", &text);
+    publish(&company, "later/things/one", &text);
+    let token = user.token_file(&company.provider.token_for("alice", "vault", 300));
+    user.settings(&(file_identity(&token) + &company.issuer() + &company.host("job", "")));
+    user.setup(company.registry.address());
+    let session = user.got("token");
+    for path in ["motd", "later/things/one"] {
+        let answer = user.ask_bridge("127.0.0.1", path, &session);
+        assert_eq!((answer.status, &answer.body), (200, &text), "{path}");
+        // What the host does not know is told in its own words.
+        assert_eq!(user.ask_bridge("127.0.0.1", &format!("{path}/none"), &session).status, 404);
+    }
+    let asked = company.registry.wait_for_requests(5);
+    assert!(asked.iter().all(|one| one.verify == "SUCCESS" && one.authorization.is_empty()), "{asked:?}");
+    user.canary.check(&user.home);
+}
+
+#[expect(clippy::disallowed_methods, reason = "the story writes its registry's files")]
+fn publish(company: &Company, path: &str, text: &str) {
+    let file = company.registry.site().join(path);
+    std::fs::create_dir_all(file.parent().expect("a directory")).expect("made");
+    std::fs::write(file, text).expect("written");
+}

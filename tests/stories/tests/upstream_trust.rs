@@ -10,6 +10,7 @@ use std::thread;
 use credmint_stories::{Company, HOST, User, file_identity, wait_until};
 use credmint_test_kit::certificates::Authority;
 use credmint_test_kit::http::Answer;
+use credmint_test_kit::processes;
 use credmint_test_kit::{Gate, Registry};
 
 const VERSIONS: &str = "v1/modules/corp/network/aws/versions";
@@ -137,5 +138,41 @@ fn an_authority_that_is_replaced_on_disk_counts_without_a_restart_ghostunnel_219
     fs::write(&ca, right).expect("the right authority");
     wait_until("the new authority counts", || ask(&user, &session).status == 200);
     assert_eq!(company.pki.minted(), 1);
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_server_that_has_another_authority_at_the_next_connection_is_refused_until_it_has_its_own_again() {
+    let (mut company, mut user) = (Company::found(), User::move_in());
+    settings(&mut user, &company, "1h", "");
+    let session = user.got("token");
+    assert_eq!(ask(&user, &session).status, 200);
+    let so_far = company.registry.requests().len();
+    company.registry.stop();
+    // 1. The same address and name, with a certificate of somebody else's authority.
+    let ca = company.registry.ca_file();
+    let (certificate, key) = (ca.with_file_name("server.pem"), ca.with_file_name("server.key"));
+    let own = [&certificate, &key].map(|file| fs::read_to_string(file).expect("a file"));
+    let serves = |pem: &str, key_pem: &str| {
+        fs::write(&certificate, pem).expect("a certificate");
+        fs::write(&key, key_pem).expect("a key");
+        let directory = ca.parent().expect("its directory").display().to_string();
+        user.home.run("nginx").args(["-p", &directory, "-c", "nginx.conf", "-e", "error.log"]).start()
+    };
+    let other = Authority::new("Another").server(&[HOST, "127.0.0.1"]);
+    let another = serves(&other.certificate, &other.key);
+    let refused = || {
+        let answer = ask(&user, &session);
+        let line = answer.head.lines().next().unwrap_or_default();
+        answer.status == 502 && line.contains(HOST) && line.contains("not trusted") && line.contains("hint: ")
+    };
+    wait_until("it is refused with what to do", refused);
+    assert_eq!(company.registry.requests().len(), so_far, "nothing was asked of it");
+    processes::end(another.pid());
+    // 2. Its own is back, and the session goes on.
+    let right = serves(&own[0], &own[1]);
+    wait_until("its own certificate is back", || ask(&user, &session).status == 200);
+    processes::end(right.pid());
+    drop((another, right));
     user.canary.check(&user.home);
 }

@@ -1,5 +1,4 @@
 //! What the real terraform does with providers and modules besides `init`, behind mutual TLS and by both carriers of `credmint exec`.
-#![expect(clippy::expect_used, reason = "a story stops at what is not there")]
 
 use credmint_stories::{AS_IT_IS, Company, HOST, User, env_identity, file_identity, terraform};
 use credmint_test_kit::home::{executable, files_below};

@@ -2,4 +2,16 @@
 //! Arguments and streams of others come in as they are, requests go out; answers come in, bytes go out.
 //! Pure: reads no stream, no environment and no clock.
 
+mod answer;
+pub mod aws;
+pub mod docker;
+pub mod git;
+pub mod github;
+pub mod google;
+pub mod kubernetes;
+mod program;
 pub mod terraform;
+pub mod vault;
+
+pub use answer::{AccessKeys, AnswerError, Credential};
+pub use program::{CallError, Named, named};

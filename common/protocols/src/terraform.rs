@@ -4,12 +4,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io;
 
 use credmint_vocabulary::{Hostname, HostnameError, Secret};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 use zeroize::Zeroizing;
+
+pub use crate::answer::AnswerError;
+use crate::answer::{check_token, line};
 
 /// The answer that means: we do not serve this host.
 pub const NONE: &[u8] = b"{}\n";
@@ -152,74 +154,19 @@ pub fn stored_object(bytes: &[u8]) -> Result<StoredObject, StoreError> {
     Ok(StoredObject { text: Secret::from(text), properties: object.into_keys().collect() })
 }
 
-/// Says why a credential cannot be handed to Terraform; the agent that gave it has a mistake.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum AnswerError {
-    /// Neither a token nor a certificate.
-    #[error("the credential is empty")]
-    Empty,
-    /// An empty token: Terraform would send an empty bearer.
-    #[error("the token is empty")]
-    EmptyToken,
-    /// Too long for a header.
-    #[error("the token has {0} bytes, more than {MAXIMUM_TOKEN}")]
-    TooLong(usize),
-    /// A byte that a header cannot have: Terraform would fail without saying why.
-    #[error("the token has a byte at position {0} that no HTTP header can have")]
-    NotForAHeader(usize),
-    /// It cannot be written as JSON.
-    #[error("the credential cannot be written as JSON")]
-    NotJson,
-}
-
 /// Writes a credentials object: one line, one JSON object, in a buffer that never grows and is wiped.
 ///
 /// # Errors
 /// [`AnswerError`], when Terraform could not use the object.
 pub fn answer(token: Option<&Secret<String>>, object: &impl Serialize) -> Result<Zeroizing<Vec<u8>>, AnswerError> {
     token.map_or(Ok(()), |token| check_token(token.expose().as_bytes()))?;
-    let mut size = Size(0);
-    serde_json::to_writer(&mut size, object).map_err(|_| AnswerError::NotJson)?;
-    if size.0 <= "{}".len() {
-        return Err(AnswerError::Empty);
-    }
-    let mut bytes = Zeroizing::new(Vec::with_capacity(size.0 + 1));
-    serde_json::to_writer(&mut *bytes, object).map_err(|_| AnswerError::NotJson)?;
-    bytes.push(b'\n');
-    Ok(bytes)
+    line(object)
 }
-
-fn check_token(token: &[u8]) -> Result<(), AnswerError> {
-    if token.is_empty() {
-        return Err(AnswerError::EmptyToken);
-    }
-    if token.len() > MAXIMUM_TOKEN {
-        return Err(AnswerError::TooLong(token.len()));
-    }
-    token.iter().position(|byte| !byte.is_ascii_graphic()).map_or(Ok(()), |at| Err(AnswerError::NotForAHeader(at)))
-}
-
-/// Counts what would be written.
-struct Size(usize);
-
-impl io::Write for Size {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Longest token: servers take headers of 8 to 64 KiB, Go's client and ours more.
-const MAXIMUM_TOKEN: usize = 32 * 1024;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::MAXIMUM_TOKEN;
 
     fn call_of(arguments: &[&str]) -> Result<Call, CallError> {
         call(arguments.iter().map(OsString::from).collect())

@@ -1,0 +1,81 @@
+//! How docker, ORAS and OpenTofu ask a credential helper.
+//! One argument and a server's address come in, a verb and the host go out; a token comes in, one JSON object goes out.
+//! Pure. docker/docker-credential-helpers `client`, oras-project/oras-go `native_store.go`.
+
+use std::ffi::OsString;
+
+use credmint_vocabulary::Secret;
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+use crate::answer::{AnswerError, Credential, line, written};
+use crate::program::{CallError, texts};
+
+/// The one sentence by which clients tell "not responsible" from a failure; on standard output, with exit status 1.
+pub const NOT_FOUND: &[u8] = b"credentials not found in native keychain\n";
+/// Most bytes of standard input that are read.
+pub const MAXIMUM_INPUT: usize = 64 * 1024;
+
+/// Says what the helper was started for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `--help` alone.
+    Help,
+    /// `--version` alone, or `version`, as the helpers beside us have it.
+    Version,
+    /// Give the credential of the server on standard input.
+    Get,
+    /// Name the servers that we are responsible for.
+    List,
+    /// `store` and `erase`: what comes is read, and refused.
+    Keep,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Answer<'a> {
+    #[serde(rename = "ServerURL")]
+    server_url: &'a str,
+    username: &'a str,
+    #[serde(serialize_with = "written")]
+    secret: &'a Secret<String>,
+}
+
+/// Reads the one argument.
+///
+/// # Errors
+/// [`CallError`], with what is wrong first.
+pub fn call(arguments: Vec<OsString>) -> Result<Call, CallError> {
+    let texts = texts(arguments)?;
+    let [only] = texts.as_slice() else { return Err(CallError::UnknownVerb(VERBS)) };
+    match only.as_str() {
+        "--help" => Ok(Call::Help),
+        "--version" | "version" => Ok(Call::Version),
+        "get" => Ok(Call::Get),
+        "list" => Ok(Call::List),
+        "store" | "erase" => Ok(Call::Keep),
+        _ => Err(CallError::UnknownVerb(VERBS)),
+    }
+}
+
+/// Finds the host in a server's address: `https://registry.example/v2/`, or the bare name.
+///
+/// # Errors
+/// [`CallError::Malformed`], when it is no text.
+pub fn host(input: &[u8]) -> Result<&str, CallError> {
+    let text =
+        std::str::from_utf8(input).map_err(|_| CallError::Malformed("the server's address is not UTF-8 text"))?;
+    let text = text.trim();
+    let bare = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).unwrap_or(text);
+    Ok(bare.split('/').next().unwrap_or(bare))
+}
+
+/// Writes the answer. Not under the name `<token>`, which would mean a refresh token.
+///
+/// # Errors
+/// [`AnswerError`], when a client could not use it.
+pub fn answer(credential: &Credential<'_>, server: &str, user: &str) -> Result<Zeroizing<Vec<u8>>, AnswerError> {
+    line(&Answer { server_url: server, username: user, secret: credential.bearer()? })
+}
+
+const VERBS: &str = "get, list, store and erase";

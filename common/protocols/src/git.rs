@@ -1,0 +1,94 @@
+//! How git asks a credential helper.
+//! Arguments and lines of `key=value` come in, a verb and the host go out; a token comes in, lines go out.
+//! Pure. git/git `Documentation/git-credential.adoc`.
+
+use std::ffi::OsString;
+
+use credmint_vocabulary::Timestamp;
+use zeroize::Zeroizing;
+
+use crate::answer::{AnswerError, Credential};
+use crate::program::{CallError, texts};
+
+/// Most bytes of standard input that are read.
+pub const MAXIMUM_INPUT: usize = 64 * 1024;
+
+/// Says what the helper was started for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `--help` alone.
+    Help,
+    /// `--version` alone.
+    Version,
+    /// Give a credential.
+    Get,
+    /// Anything else that git says, `store` and `erase` among it, or will say one day: it is read, and nothing is done.
+    Other,
+}
+
+/// Holds what git says of the place that it goes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// `https`, mostly.
+    pub protocol: String,
+    /// Host, with its port where the URL has one.
+    pub host: String,
+    /// Whether git takes `authtype` (since 2.46).
+    pub takes_bearer: bool,
+}
+
+/// Reads the arguments: the verb is the last.
+///
+/// # Errors
+/// [`CallError`], when there is none.
+pub fn call(arguments: Vec<OsString>) -> Result<Call, CallError> {
+    match texts(arguments)?.last().map(String::as_str) {
+        Some("--help") => Ok(Call::Help),
+        Some("--version") => Ok(Call::Version),
+        Some("get") => Ok(Call::Get),
+        Some(_) => Ok(Call::Other),
+        None => Err(CallError::UnknownVerb("get, store and erase")),
+    }
+}
+
+/// Reads what git writes: lines up to an empty one or the end; keys that we do not know are skipped.
+#[must_use]
+pub fn description(bytes: &[u8]) -> Description {
+    let mut found = Description::default();
+    let lines = bytes.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
+    for (key, value) in lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once('=')) {
+        match key {
+            "protocol" => value.clone_into(&mut found.protocol),
+            "host" => value.clone_into(&mut found.host),
+            "capability[]" if value == "authtype" => found.takes_bearer = true,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Writes the answer: as a bearer token where git takes that, else as the password of `user`.
+///
+/// # Errors
+/// [`AnswerError`], when git could not use it.
+pub fn answer(
+    credential: &Credential<'_>,
+    description: &Description,
+    user: &str,
+    now: Timestamp,
+) -> Result<Zeroizing<Vec<u8>>, AnswerError> {
+    let token = credential.bearer()?.expose();
+    let end = credential.announced_end(now)?;
+    let end = end.map(|end| format!("password_expiry_utc={}\n", end.unix())).unwrap_or_default();
+    let (before, after) = if description.takes_bearer {
+        ("capability[]=authtype\nauthtype=Bearer\nephemeral=1\ncredential=".to_owned(), String::new())
+    } else {
+        (format!("username={user}\npassword="), end)
+    };
+    let mut bytes = Zeroizing::new(Vec::with_capacity(before.len() + token.len() + after.len() + 2));
+    bytes.extend_from_slice(before.as_bytes());
+    bytes.extend_from_slice(token.as_bytes());
+    bytes.push(b'\n');
+    bytes.extend_from_slice(after.as_bytes());
+    Ok(bytes)
+}

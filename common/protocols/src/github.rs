@@ -1,0 +1,55 @@
+//! How Terraform's github provider asks the program of `GH_PATH`: `auth token --hostname HOST`.
+//! Arguments come in, the host goes out; a token comes in, one line goes out.
+//! Pure. integrations/terraform-provider-github `github/provider.go`.
+
+use std::ffi::OsString;
+
+use zeroize::Zeroizing;
+
+use crate::answer::{AnswerError, Credential};
+use crate::program::{CallError, texts};
+
+/// Says what the program was started for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `--help` alone.
+    Help,
+    /// `--version` alone.
+    Version,
+    /// The token of a host; `github.com` where none is named.
+    Token(String),
+}
+
+/// Reads `auth token [--hostname HOST]`; also with `=`, and with `-h`, as `gh` has it.
+///
+/// # Errors
+/// [`CallError`], with what is wrong first.
+pub fn call(arguments: Vec<OsString>) -> Result<Call, CallError> {
+    let texts = texts(arguments)?;
+    let words: Vec<&str> = texts.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["--help"] => Ok(Call::Help),
+        ["--version"] => Ok(Call::Version),
+        ["auth", "token"] => Ok(Call::Token("github.com".to_owned())),
+        ["auth", "token", "--hostname" | "-h", host] => Ok(Call::Token((*host).to_owned())),
+        ["auth", "token", one] => {
+            let host = one.strip_prefix("--hostname=").ok_or(CallError::UnknownVerb(VERBS))?;
+            Ok(Call::Token(host.to_owned()))
+        }
+        _ => Err(CallError::UnknownVerb(VERBS)),
+    }
+}
+
+/// Writes the token as a line, as `gh` does.
+///
+/// # Errors
+/// [`AnswerError`], when the provider could not use it.
+pub fn answer(credential: &Credential<'_>) -> Result<Zeroizing<Vec<u8>>, AnswerError> {
+    let token = credential.bearer()?.expose();
+    let mut bytes = Zeroizing::new(Vec::with_capacity(token.len() + 1));
+    bytes.extend_from_slice(token.as_bytes());
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+const VERBS: &str = "auth token --hostname HOST";

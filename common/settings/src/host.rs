@@ -5,6 +5,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use credmint_vocabulary::Hostname;
+
 use crate::issuer::Peer;
 
 /// `[host."registry.corp.example"]`.
@@ -28,6 +30,15 @@ pub struct Host {
     pub store: Store,
     /// `confirm`: a person is asked before each use.
     pub confirm: bool,
+}
+
+/// `[provider.NAME]`: what the AWS SDKs, kubectl, git and their like ask for, by the name or by a host.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Provider {
+    /// What it has in common with a host: identities, issuers, `minimum_life`, `confirm`. All of it is handed out.
+    pub host: Host,
+    /// `hosts`: for which hosts git, docker, `gh` and `vault` take it, which know a host alone.
+    pub hosts: Vec<Hostname>,
 }
 
 /// What is kept of what `terraform login` brings for a host.

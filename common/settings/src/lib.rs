@@ -25,7 +25,7 @@ pub use cloud::{Azure, GithubApp, GoogleSts, KubernetesToken};
 pub use enrolment::{Est, EstAuth, NameTemplates, Offline, StepCa, Wanted};
 pub use environment::{ENVIRONMENT, EnvironmentName};
 pub use error::SettingsError;
-pub use host::{AgentSettings, Audit, Bridge, Deliver, Host, Store};
+pub use host::{AgentSettings, Audit, Bridge, Deliver, Host, Provider, Store};
 pub use identity::{
     ClientAuthentication, ClientCredentials, CommandSource, Identity, OidcIdentity, OidcTokenKind, RedirectHost,
     Remember, VaultOidcIdentity,

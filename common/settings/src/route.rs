@@ -1,13 +1,13 @@
-//! From a hostname to its route: the ordered identities and the issuer.
-//! Checked settings and a hostname come in, references into the settings go out.
+//! From a hostname or a provider's name to its route: the ordered identities and the issuer.
+//! Checked settings and a name come in, references into the settings go out.
 //! Reads nothing: [`Route::caller_reads`] only says what has to be read from the caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use credmint_vocabulary::Hostname;
+use credmint_vocabulary::{Hostname, RouteName};
 
-use crate::host::{AgentSettings, Bridge, Host};
+use crate::host::{AgentSettings, Bridge, Host, Provider};
 use crate::identity::Identity;
 use crate::issuer::Issuer;
 
@@ -20,6 +20,8 @@ pub struct Settings {
     pub issuers: BTreeMap<String, Issuer>,
     /// `[host."…"]`.
     pub hosts: BTreeMap<Hostname, Host>,
+    /// `[provider.NAME]`.
+    pub providers: BTreeMap<String, Provider>,
     /// `[bridge]`.
     pub bridge: Bridge,
     /// `[agent]`.
@@ -48,12 +50,24 @@ pub struct CallerReads {
 }
 
 impl Settings {
-    /// Finds the route of a host; `None` when we are not responsible for it.
+    /// Finds the route of a host or a provider; `None` when we are not responsible for it.
     #[must_use]
-    pub fn route(&self, hostname: &Hostname) -> Option<Route<'_>> {
-        let host = self.hosts.get(hostname)?;
+    pub fn route(&self, name: &RouteName) -> Option<Route<'_>> {
+        let host = match name {
+            RouteName::Host(hostname) => self.hosts.get(hostname)?,
+            RouteName::Provider(name) => &self.provider(name)?.1.host,
+        };
         let (issuer_name, issuer) = self.issuers.get_key_value(&host.issuer)?;
         Some(Route { host, issuer_name, issuer, settings: self })
+    }
+
+    /// Finds a provider by its name, else by one of its hosts; gives its name.
+    #[must_use]
+    pub fn provider(&self, name: &str) -> Option<(&str, &Provider)> {
+        let own = self.providers.get_key_value(name);
+        let is_host = |provider: &Provider| provider.hosts.iter().any(|host| host.as_str() == name);
+        let found = own.or_else(|| self.providers.iter().find(|(_, provider)| is_host(provider)));
+        found.map(|(name, provider)| (name.as_str(), provider))
     }
 }
 

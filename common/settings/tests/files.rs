@@ -16,7 +16,7 @@ const HOST: &str = "[host.\"a.example\"]\nidentity = \"me\"\nissuer = \"own\"\n"
 #[test]
 fn no_file_at_all_is_responsible_for_nothing() {
     assert_eq!(read(&[]), Ok(Settings::default()));
-    assert!(Settings::default().route(&hostname("a.example")).is_none());
+    assert!(Settings::default().route(&hostname("a.example").into()).is_none());
 }
 
 #[test]
@@ -43,7 +43,7 @@ upstream = "https://10.0.0.7:8443"
 ca = "/etc/corp/ca.pem"
 "#;
     let settings = files(&[("config.toml", text)]).expect("settings");
-    let route = settings.route(&hostname("registry.corp.example")).expect("a route");
+    let route = settings.route(&hostname("registry.corp.example").into()).expect("a route");
     assert_eq!(route.identities().map(|(name, _)| name).collect::<Vec<_>>(), ["builder", "job"]);
     assert_eq!((route.issuer_name, route.host.deliver), ("registry-cert", Deliver::Bridge));
     assert_eq!(route.host.peer.ca, Some(PathBuf::from("/etc/corp/ca.pem")));

@@ -8,6 +8,7 @@ mod failure;
 mod hostname;
 mod no_proxy;
 mod printable;
+mod route_name;
 mod secret;
 
 pub use deadline::Deadline;
@@ -16,4 +17,5 @@ pub use failure::{Failure, FailureKind};
 pub use hostname::{Hostname, HostnameError};
 pub use no_proxy::{NoProxy, is_loopback};
 pub use printable::printable;
+pub use route_name::{RouteName, RouteNameError};
 pub use secret::Secret;

@@ -8,8 +8,8 @@ use credmint_vocabulary::{Hostname, HostnameError};
 use url::Url;
 
 use crate::error::SettingsError;
-use crate::host::{AgentSettings, Audit, Bridge, Deliver, Host, Store};
-use crate::issuer::Issuer;
+use crate::host::{AgentSettings, Audit, Bridge, Deliver, Host, Provider, Store};
+use crate::issuer::{Issuer, Peer};
 use crate::reader::client::{PEER, peer};
 use crate::reader::fields::Fields;
 use crate::reader::item::Item;
@@ -32,6 +32,9 @@ pub(crate) const HOST: Keys = &[
     ],
     PEER,
 ];
+/// A provider is a host that the programs of its own ecosystem ask for: nothing of it goes through the bridge.
+pub(crate) const PROVIDER: Keys =
+    &[&[may("identity"), must("issuer"), may("token_issuer"), may("hosts"), may("minimum_life"), may("confirm")]];
 pub(crate) const BRIDGE: Keys = &[&[may("port"), may("audit"), may("metrics_port")]];
 pub(crate) const AGENT: Keys = &[&[may("mode"), may("idle_exit"), may("after_renewal"), may("ask")]];
 
@@ -57,6 +60,48 @@ pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsErro
         minimum_life: fields.optional("minimum_life", Item::duration_or_zero)?,
         confirm: fields.optional("confirm", Item::flag)?.unwrap_or_default(),
     })
+}
+
+/// Reads one provider; `known` has the identities, the issuers and the providers before it already.
+pub(crate) fn provider(table: &Table, known: &Settings) -> Result<Provider, SettingsError> {
+    let fields = Fields::open(table, PROVIDER)?;
+    let identities = identities(&fields, known)?;
+    let (name, issuer) = host_issuer(&fields, known)?;
+    fits(&fields, &identities, (&name, issuer), known)?;
+    let token = token_issuer(&fields, (&name, issuer), known)?;
+    token.map_or(Ok(()), |token| fits(&fields, &identities, token, known))?;
+    let host = Host {
+        identities,
+        issuer: name,
+        token_issuer: token.map(|(name, _)| name.to_owned()),
+        deliver: Deliver::Inline,
+        store: Store::Refuse,
+        upstream: None,
+        peer: Peer::default(),
+        minimum_life: fields.optional("minimum_life", Item::duration_or_zero)?,
+        confirm: fields.optional("confirm", Item::flag)?.unwrap_or_default(),
+    };
+    Ok(Provider { host, hosts: hosts(&fields, known)? })
+}
+
+/// Reads the hosts of a provider: a host has one provider.
+fn hosts(fields: &Fields<'_>, known: &Settings) -> Result<Vec<Hostname>, SettingsError> {
+    let Some(entry) = fields.entry("hosts") else { return Ok(Vec::new()) };
+    let read = |item: &Item<'_>| {
+        let text = item.text()?;
+        let hostname = Hostname::from_comparison_form(&text).map_err(|error| {
+            let right = comparison_form(&text).map(|right| format!("write `{right}`"));
+            let hint = right.unwrap_or_else(|| "a hostname looks like gitlab.corp.example".to_owned());
+            item.error(host_mistake(&error)).with_hint(hint)
+        })?;
+        match known.providers.iter().find(|(_, provider)| provider.hosts.contains(&hostname)) {
+            Some((other, _)) => Err(item
+                .error(format!("`{hostname}` is a host of [provider.{other}] already"))
+                .with_hint("a host has one provider: keep it in one of the two")),
+            None => Ok(hostname),
+        }
+    };
+    Item::of(entry).items().iter().map(read).collect()
 }
 
 /// Sees to it that an issuer that has to know who is asking does, and that no identity's token goes where it must not.

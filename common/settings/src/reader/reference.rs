@@ -61,9 +61,10 @@ fn kinds<T>(label: &str, kinds: &[Kind<T>]) -> Vec<(String, Keys)> {
 fn tables() -> Vec<(String, Keys)> {
     const KIND: Keys = &[&[must("kind")]];
     const METHOD: Keys = &[&[must("method")]];
-    let fixed: [(&str, Keys); 13] = [
+    let fixed: [(&str, Keys); 14] = [
         ("Sources", source::KEYS),
         ("Hosts", host::HOST),
+        ("Providers", host::PROVIDER),
         ("Bridge", host::BRIDGE),
         ("Agent", host::AGENT),
         ("Server keys", &[client::PEER]),

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::SettingsError;
-use crate::reader::host::{agent, bridge, host, hostname};
+use crate::reader::host::{agent, bridge, host, hostname, provider};
 use crate::reader::identity::identity;
 use crate::reader::issuer::issuer;
 use crate::reader::item::Item;
@@ -14,10 +14,10 @@ use crate::text::nearest;
 use crate::tree::{Entry, Table};
 
 /// The tables that there are.
-pub(crate) const SECTIONS: [&str; 5] = ["identity", "issuer", "host", "bridge", "agent"];
+pub(crate) const SECTIONS: [&str; 6] = ["identity", "issuer", "host", "provider", "bridge", "agent"];
 
 /// The tables that a later version will know.
-const LATER: [&str; 2] = ["provider", "site"];
+const LATER: [&str; 1] = ["site"];
 
 pub(crate) fn settings(root: &Table) -> Result<Settings, SettingsError> {
     root.entries.iter().try_for_each(known_section)?;
@@ -25,6 +25,7 @@ pub(crate) fn settings(root: &Table) -> Result<Settings, SettingsError> {
         identities: named(root, "identity", identity)?,
         issuers: named(root, "issuer", issuer)?,
         hosts: BTreeMap::new(),
+        providers: BTreeMap::new(),
         bridge: section(root, "bridge")?.map(bridge).transpose()?.unwrap_or_default(),
         agent: section(root, "agent")?.map(agent).transpose()?.unwrap_or_default(),
     };
@@ -32,6 +33,10 @@ pub(crate) fn settings(root: &Table) -> Result<Settings, SettingsError> {
         let hostname = hostname(entry)?;
         let host = host(inner(entry, "host")?, &settings)?;
         settings.hosts.insert(hostname, host);
+    }
+    for entry in section(root, "provider")?.map_or(&[][..], |table| &table.entries) {
+        let provider = provider(inner(entry, "provider")?, &settings)?;
+        settings.providers.insert(entry_name(entry)?, provider);
     }
     Ok(settings)
 }

@@ -196,7 +196,7 @@ mod tests {
     fn a_route_reads_what_its_identities_and_its_issuer_name_and_nothing_else() {
         let settings = settings();
         let hostname = Hostname::from_comparison_form("a.example").unwrap();
-        let reads = caller_reads(&settings.route(&hostname).unwrap());
+        let reads = caller_reads(&settings.host_route(&hostname).unwrap());
         assert_eq!(reads.environment, ["SECRET_ID", "WORKLOAD_TOKEN"].map(String::from).into());
         assert_eq!(reads.files, [PathBuf::from("/var/token")].into());
     }

@@ -61,6 +61,12 @@ impl Settings {
         Some(Route { host, issuer_name, issuer, settings: self })
     }
 
+    /// Lists all that routes lead from.
+    pub fn names(&self) -> impl Iterator<Item = RouteName> + '_ {
+        let hosts = self.hosts.keys().cloned().map(RouteName::Host);
+        hosts.chain(self.providers.keys().cloned().map(RouteName::Provider))
+    }
+
     /// Finds a provider by its name, else by one of its hosts; gives its name.
     #[must_use]
     pub fn provider(&self, name: &str) -> Option<(&str, &Provider)> {

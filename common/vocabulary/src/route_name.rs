@@ -64,6 +64,12 @@ impl From<Hostname> for RouteName {
     }
 }
 
+impl PartialEq<Hostname> for RouteName {
+    fn eq(&self, other: &Hostname) -> bool {
+        self.host() == Some(other)
+    }
+}
+
 impl fmt::Display for RouteName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

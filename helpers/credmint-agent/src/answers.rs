@@ -27,7 +27,7 @@ pub(crate) async fn prepare(agent: &Rc<Agent>, recipe: &Recipe) -> Result<(), Fa
 
 /// Turns an entry into what the caller's settings say: those that made it may have another port for the bridge.
 pub(crate) fn deliver(agent: &Agent, recipe: &Rc<Recipe>, pair: &Pair) -> Result<Credential, Failure> {
-    let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.hostname))?;
+    let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.name))?;
     let held = pair.first.held.get().ok_or_else(crate::failure::locked)?;
     match (route.host.deliver, &*held) {
         (Deliver::Bridge, _) => session(agent, recipe),
@@ -35,11 +35,11 @@ pub(crate) fn deliver(agent: &Agent, recipe: &Rc<Recipe>, pair: &Pair) -> Result
         (Deliver::Inline, Held::Identity(identity)) => inline(identity, route.host, pair),
         (Deliver::Inline, Held::Keys(keys)) => Ok(signing_keys(keys, pair)),
         (Deliver::Token, Held::Keys(_)) => {
-            let what = format!("the issuer of {} grants keys of AWS, not a token", recipe.hostname);
+            let what = format!("the issuer of {} grants keys of AWS, not a token", recipe.name);
             Err(Failure::new(FailureKind::Settings, what).hint("name the issuer in a [provider.NAME] table"))
         }
         _ => {
-            let what = format!("the issuer of {} grants a certificate, not a token", recipe.hostname);
+            let what = format!("the issuer of {} grants a certificate, not a token", recipe.name);
             Err(Failure::new(FailureKind::Settings, what).hint("deliver = \"bridge\" or \"inline\""))
         }
     }
@@ -51,7 +51,7 @@ fn session(agent: &Agent, recipe: &Rc<Recipe>) -> Result<Credential, Failure> {
 }
 
 fn bridge<'a>(agent: &'a Agent, recipe: &Recipe) -> Result<&'a Bridge, Failure> {
-    agent.bridge_for(&recipe.settings).ok_or_else(|| needs_to_stay(&format!("the bridge for {}", recipe.hostname)))
+    agent.bridge_for(&recipe.settings).ok_or_else(|| needs_to_stay(&format!("the bridge for {}", recipe.name)))
 }
 
 /// Says that there is no bridge where nothing is kept.

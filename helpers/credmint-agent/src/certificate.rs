@@ -27,7 +27,7 @@ pub(crate) async fn certificate(
     let deadline = deadline_of(wanted);
     let Some(recipe) = recipe_of(agent, stream, &wanted.got).await? else { return Ok(Reply::None) };
     let recipe = Rc::new(recipe);
-    let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.hostname))?;
+    let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.name))?;
     if !route.issuer.grants_certificate() {
         return Err(gets_a_token(&recipe).into());
     }
@@ -48,7 +48,7 @@ async fn report(
 ) -> Result<CertificateReport, Failure> {
     let held = entry.held.get().ok_or_else(crate::failure::locked)?;
     let Held::Identity(identity) = &*held else { return Err(gets_a_token(recipe)) };
-    let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.hostname))?;
+    let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.name))?;
     let self_check = if checks { Some(checked(agent, recipe, identity, deadline).await) } else { None };
     Ok(CertificateReport {
         identity: entry.identity.as_ref().map(|(name, _)| name.clone()).unwrap_or_default(),
@@ -121,8 +121,8 @@ fn details(der: &[u8]) -> Option<CertificateDetails> {
 
 fn gets_a_token(recipe: &Recipe) -> Failure {
     let issuer = recipe.route().map(|route| route.issuer_name.to_owned()).unwrap_or_default();
-    let what = format!("{} gets a bearer token from issuer {issuer}, and no certificate", recipe.hostname);
-    Failure::new(FailureKind::Settings, what).hint(format!("credmint explain {}", recipe.hostname))
+    let what = format!("{} gets a bearer token from issuer {issuer}, and no certificate", recipe.name);
+    Failure::new(FailureKind::Settings, what).hint(format!("credmint explain {}", recipe.name))
 }
 
 /// Gives the caller's deadline; a person waits longer than Terraform does.

@@ -55,7 +55,7 @@ pub(crate) async fn run(
 
 /// What `credmint status` says of a run: its caller names the program, the kernel the process.
 fn facts(wanted: &RunWanted, process: Option<u32>, recipes: &[Rc<Recipe>]) -> RunStatus {
-    let mut hosts: Vec<_> = recipes.iter().map(|recipe| recipe.hostname.to_string()).collect();
+    let mut hosts: Vec<_> = recipes.iter().map(|recipe| recipe.name.to_string()).collect();
     let others = hosts.split_off(hosts.len().min(MOST_NAMED)).len();
     hosts.extend((others > 0).then(|| format!("{others} more")));
     let (program, since) = (printable(&wanted.program, 60), clock::now().to_string());
@@ -82,14 +82,14 @@ async fn recipes(
     settings: &Rc<Settings>,
 ) -> Result<Vec<Rc<Recipe>>, Ended> {
     let caller = caller_of(stream, all_reads_of(settings)).await?;
-    let recipe = |name| status::recipe(agent, settings, name, &caller);
+    let recipe = |name: &Hostname| status::recipe(agent, settings, name.clone().into(), &caller);
     Ok(bridged(settings, false).filter_map(recipe).map(Rc::new).collect())
 }
 
 /// Finds the host of the run that has a mirror; what leads elsewhere is none of ours.
 fn mirror(recipes: &[Rc<Recipe>], wanted: &RunMirror) -> Option<Mirror> {
-    let recipe = recipes.iter().find(|recipe| recipe.hostname.as_str() == wanted.hostname)?;
-    let root = Url::parse(&format!("https://{}", recipe.hostname)).ok()?;
+    let recipe = recipes.iter().find(|recipe| recipe.name.to_string() == wanted.hostname)?;
+    let root = Url::parse(&format!("https://{}", recipe.name)).ok()?;
     let base = root.join(&wanted.path).ok().filter(|base| base.origin() == root.origin())?;
     let registries = wanted.registries.iter().filter_map(|name| Hostname::from_comparison_form(name).ok()).collect();
     Some(Mirror { recipe: Rc::clone(recipe), base, registries })
@@ -111,9 +111,9 @@ fn opened(
     };
     let hosts = recipes
         .iter()
-        .map(|recipe| host(&recipe.hostname, recipe, said.remove(&recipe.key)))
+        .map(|recipe| host(recipe.host()?, recipe, said.remove(&recipe.key)))
         .collect::<Result<_, Failure>>()?;
-    let registries = open.registries().filter(|(name, _)| !recipes.iter().any(|recipe| recipe.hostname == **name));
+    let registries = open.registries().filter(|(name, _)| !recipes.iter().any(|recipe| recipe.name == **name));
     let registries = registries.map(|(name, recipe)| host(name, recipe, None)).collect::<Result<_, Failure>>()?;
     let confirm = bridged(settings, true).map(ToString::to_string).collect();
     let directory = directory.path().display().to_string();
@@ -129,7 +129,7 @@ fn proxy(open: &OpenRun, recipes: &[Rc<Recipe>], wanted: &RunWanted) -> Result<O
         Failure::new(FailureKind::Settings, format!("HTTPS_PROXY: {error}")).hint(hint)
     })?;
     let way_out = WayOut { proxy: outer, no_proxy: NoProxy::of(&proxy.no_proxy) };
-    let hosts = recipes.iter().map(|recipe| recipe.hostname.clone()).collect();
+    let hosts = recipes.iter().filter_map(|recipe| recipe.name.host().cloned()).collect();
     let (token, certificate) = open.carry(hosts, way_out)?;
     Ok(Some(RunProxy { token: token.into(), certificate }))
 }

@@ -8,7 +8,7 @@ use credmint_agent_protocol::{Explanation, Got, IdentityClaims, Reply};
 use credmint_identities::{Caller, SubjectToken};
 use credmint_local_machine::clock;
 use credmint_settings::{Deliver, Identity, Settings};
-use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName};
 
 use crate::agent::Agent;
 use crate::recipe::{Recipe, session_of};
@@ -16,8 +16,8 @@ use crate::sessions::SessionKey;
 use crate::{failure, server, status};
 
 /// Explains what a `get` for this host would do.
-pub(crate) async fn explain(agent: &Agent, hostname: Hostname, settings: Rc<Settings>, caller: Caller) -> Explanation {
-    let Some(recipe) = Recipe::new(hostname, settings, caller, &agent.sessions) else { return Explanation::default() };
+pub(crate) async fn explain(agent: &Agent, name: RouteName, settings: Rc<Settings>, caller: Caller) -> Explanation {
+    let Some(recipe) = Recipe::new(name, settings, caller, &agent.sessions) else { return Explanation::default() };
     let Some(route) = recipe.route() else { return Explanation::default() };
     let kept = |key| agent.entries.get(key).filter(|entry| entry.is_fresh(clock::now()));
     let (entry, token_entry) = (kept(recipe.key), recipe.token.as_ref().and_then(|token| kept(token.key)));
@@ -31,7 +31,7 @@ pub(crate) async fn explain(agent: &Agent, hostname: Hostname, settings: Rc<Sett
         token_issuer_words: token.map(|token| credmint_issuers::describe(token.issuer)),
         deliver: word(route.host.deliver).to_owned(),
         upstream: (route.host.deliver == Deliver::Bridge)
-            .then(|| route.host.upstream.clone().unwrap_or_else(|| format!("https://{}", recipe.hostname))),
+            .then(|| route.host.upstream.clone().unwrap_or_else(|| format!("https://{}", recipe.name))),
         confirm: route.host.confirm,
         entry: entry.map(|entry| status::of_entry(&entry)),
         token_entry: token_entry.map(|entry| status::of_entry(&entry).into()),

@@ -2,40 +2,41 @@
 //! An operation's error with the names around it comes in, a failure with the next command goes out.
 //! Touches nothing; holds no secret.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use credmint_identities::IdentityError;
 use credmint_issuers::GrantError;
 use credmint_settings::Identity;
-use credmint_vocabulary::{Failure, FailureKind, Hostname};
+use credmint_vocabulary::{Failure, FailureKind};
 
 /// The route that was there is gone.
-pub(crate) fn no_route(hostname: &Hostname) -> Failure {
-    Failure::new(FailureKind::Internal, format!("the route of {hostname} is gone")).hint("run the command again")
+pub(crate) fn no_route(place: &impl Display) -> Failure {
+    Failure::new(FailureKind::Internal, format!("the route of {place} is gone")).hint("run the command again")
 }
 
 /// Somebody had it forgotten, or had the agent end, before it was there.
-pub(crate) fn forgotten(hostname: &Hostname) -> Failure {
-    Failure::new(FailureKind::Refused, format!("the credential for {hostname} was forgotten while it was made"))
+pub(crate) fn forgotten(place: &impl Display) -> Failure {
+    Failure::new(FailureKind::Refused, format!("the credential for {place} was forgotten while it was made"))
         .hint("run the command again")
 }
 
 /// Nobody answered in time.
-pub(crate) fn too_slow(hostname: &Hostname) -> Failure {
-    Failure::new(FailureKind::Unreachable, format!("no credential for {hostname} within the deadline"))
-        .hint(format!("credmint explain {hostname} shows who is asked"))
+pub(crate) fn too_slow(place: &impl Display) -> Failure {
+    Failure::new(FailureKind::Unreachable, format!("no credential for {place} within the deadline"))
+        .hint(format!("credmint explain {place} shows who is asked"))
 }
 
 /// An identity failed in a way that is not absence. With it: how long this is to be remembered.
-pub(crate) fn of_identity(hostname: &Hostname, name: &str, error: &IdentityError) -> (Failure, Duration) {
-    let what = format!("no credential for {hostname}: identity {name}: {error}");
-    (with_hint(Failure::new(error.kind(), what), hostname, error.hint()), remembered(error.retry_after()))
+pub(crate) fn of_identity(place: &impl Display, name: &str, error: &IdentityError) -> (Failure, Duration) {
+    let what = format!("no credential for {place}: identity {name}: {error}");
+    (with_hint(Failure::new(error.kind(), what), place, error.hint()), remembered(error.retry_after()))
 }
 
 /// The issuer refused, or could not be asked. With it: how long this is to be remembered.
-pub(crate) fn of_grant(hostname: &Hostname, issuer: &str, error: &GrantError) -> (Failure, Duration) {
-    let what = format!("no credential for {hostname}: issuer {issuer}: {error}");
-    (with_hint(Failure::new(error.kind(), what), hostname, error.hint()), remembered(error.retry_after()))
+pub(crate) fn of_grant(place: &impl Display, issuer: &str, error: &GrantError) -> (Failure, Duration) {
+    let what = format!("no credential for {place}: issuer {issuer}: {error}");
+    (with_hint(Failure::new(error.kind(), what), place, error.hint()), remembered(error.retry_after()))
 }
 
 /// Honours `Retry-After` within bounds: a person who repaired it should not wait for long.
@@ -53,9 +54,9 @@ pub(crate) fn absent(identity: &Identity) -> String {
 }
 
 /// No identity had an answer: refused, never anonymous. `person` could sign in, if there is one.
-pub(crate) fn nobody(hostname: &Hostname, asked: &[String], person: Option<&str>) -> Failure {
-    let what = format!("no identity has an answer for {hostname} ({})", asked.join("; "));
-    let hint = person.map_or_else(|| format!("credmint explain {hostname}"), |name| format!("credmint login {name}"));
+pub(crate) fn nobody(place: &impl Display, asked: &[String], person: Option<&str>) -> Failure {
+    let what = format!("no identity has an answer for {place} ({})", asked.join("; "));
+    let hint = person.map_or_else(|| format!("credmint explain {place}"), |name| format!("credmint login {name}"));
     Failure::new(FailureKind::Refused, what).hint(hint)
 }
 
@@ -112,14 +113,14 @@ pub(crate) fn another_sign_in(name: &str) -> Failure {
 }
 
 /// A session failed a host.
-pub(crate) fn of_host(hostname: &Hostname, failure: Failure) -> (Failure, Duration) {
-    let what = format!("no credential for {hostname}: {}", failure.what);
-    (with_hint(Failure::new(failure.kind, what), hostname, failure.hint), REMEMBERED)
+pub(crate) fn of_host(place: &impl Display, failure: Failure) -> (Failure, Duration) {
+    let what = format!("no credential for {place}: {}", failure.what);
+    (with_hint(Failure::new(failure.kind, what), place, failure.hint), REMEMBERED)
 }
 
-fn with_hint(failure: Failure, hostname: &Hostname, hint: Option<String>) -> Failure {
-    let hint = hint.map(|hint| hint.replace(" HOST", &format!(" {hostname}")));
-    failure.hint(hint.unwrap_or_else(|| format!("credmint explain {hostname}")))
+fn with_hint(failure: Failure, place: &impl Display, hint: Option<String>) -> Failure {
+    let hint = hint.map(|hint| hint.replace(" HOST", &format!(" {place}")));
+    failure.hint(hint.unwrap_or_else(|| format!("credmint explain {place}")))
 }
 
 const REMEMBERED: Duration = Duration::from_secs(3);

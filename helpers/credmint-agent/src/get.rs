@@ -107,7 +107,7 @@ pub(crate) async fn make(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadl
 }
 
 async fn wait(mut landing: Landing, recipe: &Recipe, deadline: Deadline) -> Outcome {
-    let slow = || failure::too_slow(&recipe.hostname);
+    let slow = || failure::too_slow(&recipe.name);
     let landed = timeout_at(deadline.instant().into(), landing.wait_for(Option::is_some)).await;
     match landed {
         Ok(Ok(outcome)) => outcome.clone().unwrap_or_else(|| Err(slow())),
@@ -121,7 +121,7 @@ async fn fly(agent: Rc<Agent>, recipe: Rc<Recipe>, flight: Landing, sender: watc
     let is_renewal = agent.entries.get(recipe.key).is_some();
     let made = mint(&agent, &recipe, deadline).await;
     if is_renewal {
-        agent.metrics.counts.renewal(recipe.hostname.as_str(), made.is_ok());
+        agent.metrics.counts.renewal(&recipe.name.to_string(), made.is_ok());
     }
     let wanted = agent.entries.land(recipe.key, &flight);
     let outcome = match made {
@@ -145,18 +145,18 @@ fn keep(agent: &Rc<Agent>, entry: Rc<Entry>, wanted: bool) -> Outcome {
         agent.keep(&entry);
         if again {
             let argv = entry.recipe.settings.agent.after_renewal.as_ref();
-            hook::renewed(agent, argv, ("CREDMINT_HOST", entry.recipe.hostname.to_string()), entry.expires());
+            hook::renewed(agent, argv, ("CREDMINT_HOST", entry.recipe.name.to_string()), entry.expires());
         }
         return Ok(entry);
     }
-    let forgotten = failure::forgotten(&entry.recipe.hostname);
+    let forgotten = failure::forgotten(&entry.recipe.name);
     agent.drop_entry(entry);
     Err(forgotten)
 }
 
 async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<Entry, (Failure, Duration)> {
     let short = |failure: Failure| (failure, REMEMBERED);
-    let route = recipe.route().ok_or_else(|| short(failure::no_route(&recipe.hostname)))?;
+    let route = recipe.route().ok_or_else(|| short(failure::no_route(&recipe.name)))?;
     if let Issuer::Offline(_) = route.issuer {
         return Err(short(offline::none_yet(agent, recipe)));
     }
@@ -176,8 +176,8 @@ async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Res
         Ok(grant) => grant,
         Err(error) => {
             let ended = ended_there(agent, subject.as_ref(), &error, deadline).await;
-            let refused = || failure::of_grant(&recipe.hostname, route.issuer_name, &error);
-            return Err(ended.map_or_else(refused, |failure| failure::of_host(&recipe.hostname, failure)));
+            let refused = || failure::of_grant(&recipe.name, route.issuer_name, &error);
+            return Err(ended.map_or_else(refused, |failure| failure::of_host(&recipe.name, failure)));
         }
     };
     let held = Held::from(grant.credential);
@@ -213,7 +213,7 @@ pub(crate) async fn preflight(
     recipe: &Rc<Recipe>,
     deadline: Deadline,
 ) -> Result<Vec<credmint_issuers::Finding>, Failure> {
-    let route = recipe.route().ok_or_else(|| failure::no_route(&recipe.hostname))?;
+    let route = recipe.route().ok_or_else(|| failure::no_route(&recipe.name))?;
     let subject = choose(agent, recipe, deadline).await.map_err(|(failure, _)| failure)?;
     let (now, caller) = (clock::now(), recipe.caller()?);
     let before = Before { requests: &agent.requests, entry: recipe.key.digest(), present: None };
@@ -221,7 +221,7 @@ pub(crate) async fn preflight(
     let world = World { https, caller: &caller, authorities, before, now, deadline };
     let token = subject.as_ref().map(|chosen| &chosen.token);
     let found = credmint_issuers::preflight(route.issuer, token, &world).await;
-    found.map_err(|error| failure::of_grant(&recipe.hostname, route.issuer_name, &error).0)
+    found.map_err(|error| failure::of_grant(&recipe.name, route.issuer_name, &error).0)
 }
 
 /// Finds out whether a Vault refused because it has ended the session's token, which is then over.
@@ -269,7 +269,7 @@ pub(crate) async fn choose(
         let absent = session.map_or_else(|| failure::absent(identity), |_| "nobody is signed in".to_owned());
         asked.push(format!("{name}: {absent}"));
     }
-    let nobody = || (failure::nobody(&recipe.hostname, &asked, person), REMEMBERED);
+    let nobody = || (failure::nobody(&recipe.name, &asked, person), REMEMBERED);
     if asked.is_empty() { Ok(None) } else { Err(nobody()) }
 }
 
@@ -281,7 +281,7 @@ async fn of_person(
     (name, key, person): (&str, SessionKey, Person<'_>),
     deadline: Deadline,
 ) -> Result<Option<(SubjectToken, SignIn)>, (Failure, Duration)> {
-    let of_host = |failure| failure::of_host(&recipe.hostname, failure);
+    let of_host = |failure| failure::of_host(&recipe.name, failure);
     let began_with = recipe.sign_ins.iter().copied().find(|(of, _)| *of == key).unwrap_or((key, 0));
     // The recipe of a run outlives a session: what another person signs in for is none of its business.
     let session = match agent.sessions.get(key) {
@@ -311,7 +311,7 @@ async fn of_workload(
 ) -> Result<Option<SubjectToken>, (Failure, Duration)> {
     let caller = recipe.caller().map_err(|failure| (failure, Duration::ZERO))?;
     let asked = credmint_identities::ask(identity, &caller, &agent.https, clock::now(), deadline).await;
-    asked.map_err(|error| failure::of_identity(&recipe.hostname, name, &error))
+    asked.map_err(|error| failure::of_identity(&recipe.name, name, &error))
 }
 
 /// Gives a number between 0 and 1.

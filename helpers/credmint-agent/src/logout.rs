@@ -179,7 +179,7 @@ pub(crate) async fn revoked(agent: &Agent, session: &Session, deadline: Deadline
 
 /// Revokes what an entry was lent; an entry without a lease is dropped, and ends by itself where it was handed out.
 async fn end_entry(agent: &Agent, name: &str, entry: &Rc<Entry>, deadline: Deadline, account: &mut Account) {
-    let hostname = &entry.recipe.hostname;
+    let hostname = &entry.recipe.name;
     if entry.lease.is_sealed() {
         account
             .failed
@@ -290,7 +290,7 @@ mod tests {
         crate::sessions::Remembering::new(item).keep(&agent.keyring, Some(&refresh)).await;
         assert!(!shelf.is_empty());
         let host = credmint_vocabulary::Hostname::from_comparison_form("registry.corp.example").expect("valid");
-        let failed = people_of(&agent, &settings.route(&host).expect("routed"), &Caller::default()).await;
+        let failed = people_of(&agent, &settings.route(&host.into()).expect("routed"), &Caller::default()).await;
         assert!(shelf.is_empty(), "the next `get` would go on with it");
         assert!(failed.iter().any(|words| words.contains("not revoked at the issuer")), "{failed:?}");
     }

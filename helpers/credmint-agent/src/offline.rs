@@ -3,6 +3,7 @@
 //! Asks no issuer. `protocol-spec/agent-protocol.md`, section 13.
 
 use std::cell::Cell;
+use std::fmt::Display;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use credmint_agent_protocol::{Enrol, Reply, RequestStatus};
 use credmint_issuers::{Grant, Waiting};
 use credmint_local_machine::clock;
 use credmint_settings::{Issuer, Offline, Settings};
-use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Timestamp};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, Timestamp};
 
 use crate::agent::Agent;
 use crate::connection::Stream;
@@ -24,7 +25,7 @@ use crate::{failure, get, status};
 pub(crate) async fn enrol(agent: &Rc<Agent>, stream: &mut dyn Stream, asked: &Enrol) -> Result<Reply, Ended> {
     let Some(recipe) = recipe_of(agent, stream, &asked.got).await? else { return Ok(Reply::None) };
     let recipe = Rc::new(recipe);
-    let route = recipe.route().ok_or_else(|| failure::no_route(&recipe.hostname))?;
+    let route = recipe.route().ok_or_else(|| failure::no_route(&recipe.name))?;
     let Issuer::Offline(offline) = route.issuer else { return Err(not_by_hand(&recipe).into()) };
     can_be_kept(agent, &recipe)?;
     match &asked.certificate {
@@ -44,7 +45,7 @@ async fn request(agent: &Rc<Agent>, recipe: &Rc<Recipe>, offline: &Offline, new:
     let token = chosen.as_ref().map(|chosen| &chosen.token);
     let kept = (&agent.requests, entry);
     let made = credmint_issuers::request(offline, token, kept, new, clock::now()).await;
-    let waiting = made.map_err(|error| failure::of_grant(&recipe.hostname, issuer_name(recipe), &error).0)?;
+    let waiting = made.map_err(|error| failure::of_grant(&recipe.name, issuer_name(recipe), &error).0)?;
     if let Some(own) = chosen.and_then(|chosen| chosen.sign_in) {
         owned(agent, recipe, own);
     }
@@ -71,7 +72,7 @@ fn complete(agent: &Rc<Agent>, recipe: &Rc<Recipe>, certificate: &str) -> Result
         credmint_issuers::complete(certificate.as_bytes(), (&agent.requests, entry), identity.as_deref(), now);
     let grant = match completed {
         Ok(Some(grant)) => grant,
-        Ok(None) => return Err(nothing_waits(&recipe.hostname)),
+        Ok(None) => return Err(nothing_waits(&recipe.name)),
         Err(error) => return Err(unfit(recipe, &error)),
     };
     let before = present.and_then(|entry| entry.sign_in);
@@ -111,7 +112,7 @@ pub(crate) fn waiting(agent: &Agent, recipes: &[Recipe]) -> Vec<RequestStatus> {
 
 fn described(recipe: &Recipe, waiting: Waiting) -> RequestStatus {
     RequestStatus {
-        hostname: recipe.hostname.to_string(),
+        hostname: recipe.name.to_string(),
         issuer: issuer_name(recipe).to_owned(),
         since: waiting.since.to_string(),
         request_pem: waiting.request_pem,
@@ -125,7 +126,7 @@ pub(crate) fn notes(entry: &Entry, now: Timestamp) -> Vec<String> {
     if !is_by_hand(&entry.recipe) {
         return Vec::new();
     }
-    let host = &entry.recipe.hostname;
+    let host = &entry.recipe.name;
     let lost = "nothing renews it, and it is lost with its key when the agent ends".to_owned();
     let soon =
         format!("it ends soon: credmint login {host} --csr FILE asks for the next one, and this one serves until then");
@@ -143,7 +144,7 @@ fn issuer_name(recipe: &Recipe) -> &str {
 
 /// Says why `get` has nothing, and what to do.
 pub(crate) fn none_yet(agent: &Agent, recipe: &Recipe) -> Failure {
-    let (host, issuer) = (&recipe.hostname, issuer_name(recipe));
+    let (host, issuer) = (&recipe.name, issuer_name(recipe));
     let begin = format!("no credential for {host}: issuer {issuer}: its certificates are signed by people, and");
     match agent.requests.waiting(recipe.key.digest()) {
         Some(waiting) => {
@@ -155,30 +156,27 @@ pub(crate) fn none_yet(agent: &Agent, recipe: &Recipe) -> Failure {
     }
 }
 
-fn next(host: &Hostname) -> String {
+fn next(host: &impl Display) -> String {
     format!("credmint login {host} --csr {host}.csr.pem, have it signed, then credmint login {host} --certificate FILE")
 }
 
-fn nothing_waits(host: &Hostname) -> Failure {
+fn nothing_waits(host: &impl Display) -> Failure {
     let what =
         format!("no certification request for {host} waits: its key is gone with the agent that made it, or never was");
     Failure::new(FailureKind::Refused, what).hint(next(host))
 }
 
 fn unfit(recipe: &Recipe, error: &credmint_issuers::GrantError) -> Failure {
-    let host = &recipe.hostname;
+    let host = &recipe.name;
     let what = format!("what was signed for {host} is not taken: {error}; the request waits on");
     let hint = format!("credmint login {host} --csr - prints the request that waits");
     Failure::new(error.kind(), what).hint(hint)
 }
 
 fn not_by_hand(recipe: &Recipe) -> Failure {
-    let what =
-        format!("nobody signs by hand for {}: issuer {} is asked by itself", recipe.hostname, issuer_name(recipe));
-    Failure::new(FailureKind::Settings, what).hint(format!(
-        "leave --csr and --certificate out, or set kind = \"offline\"; credmint explain {}",
-        recipe.hostname
-    ))
+    let what = format!("nobody signs by hand for {}: issuer {} is asked by itself", recipe.name, issuer_name(recipe));
+    Failure::new(FailureKind::Settings, what)
+        .hint(format!("leave --csr and --certificate out, or set kind = \"offline\"; credmint explain {}", recipe.name))
 }
 
 fn can_be_kept(agent: &Agent, recipe: &Recipe) -> Result<(), Failure> {
@@ -186,7 +184,7 @@ fn can_be_kept(agent: &Agent, recipe: &Recipe) -> Result<(), Failure> {
     if stays(&recipe.settings) {
         return Ok(());
     }
-    let what = format!("the key for {} needs an agent that stays: nothing would keep it", recipe.hostname);
+    let what = format!("the key for {} needs an agent that stays: nothing would keep it", recipe.name);
     Err(Failure::new(FailureKind::Settings, what).hint("do not ask for CREDMINT_AGENT=once or mode = \"once\""))
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use aws_lc_rs::digest::{Context, SHA256};
 use credmint_identities::Caller;
 use credmint_settings::{Identity, Issuer, Route, Settings};
-use credmint_vocabulary::{Failure, Hostname};
+use credmint_vocabulary::{Failure, FailureKind, Hostname, RouteName};
 
 use crate::failure;
 use crate::lock::Sealable;
@@ -27,8 +27,8 @@ impl EntryKey {
 
 /// Tells how an entry is made.
 pub(crate) struct Recipe {
-    /// Host of the route.
-    pub(crate) hostname: Hostname,
+    /// Host or provider of the route.
+    pub(crate) name: RouteName,
     /// Settings that the caller meant.
     pub(crate) settings: Rc<Settings>,
     /// Which of the host's issuers grants it.
@@ -62,29 +62,29 @@ impl Part {
 }
 
 impl Recipe {
-    /// Makes the recipe of a host; `None` when no route names it.
-    pub(crate) fn new(hostname: Hostname, settings: Rc<Settings>, caller: Caller, sessions: &Sessions) -> Option<Self> {
-        let route = settings.route(&hostname)?;
+    /// Makes the recipe of a host or a provider; `None` when no route names it.
+    pub(crate) fn new(name: RouteName, settings: Rc<Settings>, caller: Caller, sessions: &Sessions) -> Option<Self> {
+        let route = settings.route(&name)?;
         let people = route.identities().filter_map(|(name, identity)| session_of(name, identity));
         let sign_ins: Vec<SignIn> = people.map(|key| sessions.sign_in(key)).collect();
         // What people signed outlives a sign-in of the same person; that of another drops it.
         let in_key = if matches!(route.issuer, Issuer::Offline(_)) { &[] } else { sign_ins.as_slice() };
-        let key = key_of(&hostname, &route, &caller, in_key);
-        let token = route.token().map(|route| key_of(&hostname, &route, &caller, &sign_ins));
+        let key = key_of(&name, &route, &caller, in_key);
+        let token = route.token().map(|route| key_of(&name, &route, &caller, &sign_ins));
         let caller = Rc::new(Sealable::from(caller));
         let token = token.map(|key| {
-            let (hostname, settings, caller) = (hostname.clone(), Rc::clone(&settings), Rc::clone(&caller));
-            Rc::new(Self {
-                hostname,
-                settings,
-                part: Part::Token,
-                caller,
-                sign_ins: sign_ins.clone(),
-                key,
-                token: None,
-            })
+            let (name, settings, caller) = (name.clone(), Rc::clone(&settings), Rc::clone(&caller));
+            Rc::new(Self { name, settings, part: Part::Token, caller, sign_ins: sign_ins.clone(), key, token: None })
         });
-        Some(Self { hostname, settings, part: Part::First, caller, sign_ins, key, token })
+        Some(Self { name, settings, part: Part::First, caller, sign_ins, key, token })
+    }
+
+    /// Gives the host; what is asked for a provider has none.
+    pub(crate) fn host(&self) -> Result<&Hostname, Failure> {
+        self.name.host().ok_or_else(|| {
+            let what = format!("{} is no host, and nothing is sent to it", self.name);
+            Failure::new(FailureKind::Usage, what).hint(format!("credmint explain {}", self.name))
+        })
     }
 
     /// Lists the keys of all that the host gets by it.
@@ -100,12 +100,12 @@ impl Recipe {
     /// Gives the key of a token that is stored for this route and caller, whoever signs in or out meanwhile.
     pub(crate) fn stored_key(&self) -> EntryKey {
         let known = self.route().zip(self.caller.get());
-        known.map_or(self.key, |(route, caller)| key_of(&self.hostname, &route, &caller, &[]))
+        known.map_or(self.key, |(route, caller)| key_of(&self.name, &route, &caller, &[]))
     }
 
     /// Gives the route, which was there when the recipe was made.
     pub(crate) fn route(&self) -> Option<Route<'_>> {
-        self.part.of(&self.settings.route(&self.hostname)?)
+        self.part.of(&self.settings.route(&self.name)?)
     }
 }
 
@@ -114,10 +114,10 @@ pub(crate) fn session_of(name: &str, identity: &Identity) -> Option<SessionKey> 
     identity.person().map(|person| SessionKey::of(name, person))
 }
 
-fn key_of(hostname: &Hostname, route: &Route<'_>, caller: &Caller, sign_ins: &[SignIn]) -> EntryKey {
+fn key_of(name: &RouteName, route: &Route<'_>, caller: &Caller, sign_ins: &[SignIn]) -> EntryKey {
     let mut digest = Digest(Context::new(&SHA256));
     sign_ins.hash(&mut digest);
-    hostname.hash(&mut digest);
+    name.hash(&mut digest);
     route.host.hash(&mut digest);
     route.issuer_name.hash(&mut digest);
     route.issuer.hash(&mut digest);
@@ -176,7 +176,7 @@ mod tests {
         let mut caller = Caller::default();
         caller.environment.insert("WORKLOAD_TOKEN".into(), Secret::from(token));
         let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
-        Recipe::new(hostname, Rc::new(settings), caller, &Sessions::default()).expect("routed").key
+        Recipe::new(hostname.into(), Rc::new(settings), caller, &Sessions::default()).expect("routed").key
     }
 
     const SETTINGS: &str = r#"
@@ -203,7 +203,7 @@ mod tests {
         let made = |settings: &str| {
             let settings = credmint_settings::read(&[("test".into(), settings.into())]).expect("valid");
             let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
-            Recipe::new(hostname, Rc::new(settings), Caller::default(), &Sessions::default()).expect("routed")
+            Recipe::new(hostname.into(), Rc::new(settings), Caller::default(), &Sessions::default()).expect("routed")
         };
         let first = made(&both);
         let token = first.token.as_ref().expect("a token besides");

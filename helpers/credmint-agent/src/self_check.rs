@@ -2,6 +2,7 @@
 //! What the host gets comes in, one request is sent over a connection of its own, and what came of it goes out in words.
 //! Reads status, date and a short page of the answer. With TLS 1.3 a refusal shows at the first read (RFC 8446 §4.4.2.4).
 
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -9,7 +10,7 @@ use credmint_agent_protocol::SelfCheck;
 use credmint_client_identity::ClientIdentity;
 use credmint_https::{HttpsError, date};
 use credmint_local_machine::clock;
-use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
+use credmint_vocabulary::{Deadline, Failure, FailureKind};
 use http::response::Parts;
 use http::{HeaderValue, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Empty, Limited};
@@ -22,7 +23,7 @@ use crate::get::Pair;
 
 /// Presents the certificate to the upstream, with the token where the host gets one besides, and says what came of it.
 pub(crate) async fn of(agent: &Agent, pair: &Pair, identity: &ClientIdentity, deadline: Deadline) -> SelfCheck {
-    let hostname = &pair.first.recipe.hostname;
+    let hostname = &pair.first.recipe.name;
     let (upstream, request) = match connections_of(agent, &pair.first).and_then(|to| Ok((to, question(pair)?))) {
         Ok(prepared) => prepared,
         Err(failure) => return failed(failure),
@@ -57,7 +58,7 @@ async fn page(parts: &Parts, body: Incoming, deadline: Deadline) -> Bytes {
 }
 
 /// Tells the answers apart.
-fn judge(hostname: &Hostname, subject: &str, parts: &Parts, page: &Bytes, asked: bool) -> SelfCheck {
+fn judge(hostname: &impl Display, subject: &str, parts: &Parts, page: &Bytes, asked: bool) -> SelfCheck {
     let ahead = date(&parts.headers).map(|theirs| clock::now().unix() - theirs.unix());
     let told = if asked {
         by_status(hostname, subject, parts.status, page)
@@ -70,7 +71,7 @@ fn judge(hostname: &Hostname, subject: &str, parts: &Parts, page: &Bytes, asked:
     SelfCheck { status: Some(parts.status.as_u16()), clock_ahead_seconds: ahead, ..told }
 }
 
-fn by_status(hostname: &Hostname, subject: &str, status: StatusCode, page: &Bytes) -> SelfCheck {
+fn by_status(hostname: &impl Display, subject: &str, status: StatusCode, page: &Bytes) -> SelfCheck {
     if let Some(failure) = refusal::of_page(page, hostname, subject) {
         return refused(failure);
     }
@@ -104,7 +105,7 @@ fn by_status(hostname: &Hostname, subject: &str, status: StatusCode, page: &Byte
 }
 
 /// Tells a refusal in TLS from a server that was not reached, or that we do not trust.
-fn broken(hostname: &Hostname, identity: &ClientIdentity, error: &HttpsError, asked: bool) -> SelfCheck {
+fn broken(hostname: &impl Display, identity: &ClientIdentity, error: &HttpsError, asked: bool) -> SelfCheck {
     let hint = error.hint().unwrap_or_else(|| format!("credmint explain {hostname}"));
     let in_the_handshake = asked && matches!(error, HttpsError::Handshake { .. } | HttpsError::Stream { .. });
     if in_the_handshake || matches!(error, HttpsError::ClientCertificateRefused { .. }) {
@@ -114,7 +115,7 @@ fn broken(hostname: &Hostname, identity: &ClientIdentity, error: &HttpsError, as
     failed(Failure::new(error.kind(), format!("{hostname}: {error}")).hint(hint))
 }
 
-fn slow(hostname: &Hostname) -> Failure {
+fn slow(hostname: &impl Display) -> Failure {
     let what = format!("{hostname} did not answer within {} s", PATIENCE.as_secs());
     Failure::new(FailureKind::Unreachable, what).hint("see whether the server runs, and where upstream leads")
 }
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
 
     fn told(status: u16, page: &'static str) -> (String, String) {
-        let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
+        let hostname = "registry.corp.example";
         let status = StatusCode::from_u16(status).expect("a status");
         let check = by_status(&hostname, "CN=alice", status, &Bytes::from_static(page.as_bytes()));
         (check.outcome, check.what)
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_servers_clock_is_compared_with_ours_netbird_4500() {
-        let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
+        let hostname = "registry.corp.example";
         let answer = http::Response::builder().header("date", "Sun, 06 Nov 1994 08:49:37 GMT").body(()).expect("valid");
         let (parts, ()) = answer.into_parts();
         let check = judge(&hostname, "CN=alice", &parts, &Bytes::new(), true);

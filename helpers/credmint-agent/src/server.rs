@@ -9,7 +9,7 @@ use credmint_agent_protocol::{Ask, BUILD, Credential, Got, Need, Reply, Request,
 use credmint_identities::Caller;
 use credmint_local_machine::clock;
 use credmint_settings::{CallerReads, Settings};
-use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Secret};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName, Secret};
 use tokio::time::timeout;
 
 use crate::agent::Agent;
@@ -97,9 +97,9 @@ async fn answer(agent: &Rc<Agent>, (stream, peer): (&mut dyn Stream, Option<u32>
         Ask::Listen(got) => Ok(listen(agent, &got).await?),
         Ask::Forget(got) => forget(agent, stream, &got).await,
         Ask::Explain(got) => {
-            let (hostname, settings) = place(agent, &got)?;
-            let caller = caller_of(stream, reads_of(&settings, &hostname)).await?;
-            Ok(Reply::Explanation(explain::explain(agent, hostname, settings, caller).await))
+            let (name, settings) = place(agent, &got)?;
+            let caller = caller_of(stream, reads_of(&settings, &name)).await?;
+            Ok(Reply::Explanation(explain::explain(agent, name, settings, caller).await))
         }
         Ask::Anchor(got) => Ok(explain::anchor(agent, &got)?),
         Ask::Certificate(wanted) => certificate::certificate(agent, stream, &wanted).await,
@@ -182,7 +182,7 @@ async fn forget(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result
         None => Vec::new(),
     };
     if given_back.contains(&false) {
-        failed.push(format!("what {} had is dropped, but not revoked: credmint was locked", recipe.hostname));
+        failed.push(format!("what {} had is dropped, but not revoked: credmint was locked", recipe.name));
     }
     if failed.is_empty() {
         return Ok(Reply::Done);
@@ -192,8 +192,8 @@ async fn forget(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got) -> Result
 
 /// Has the bridge listen before any helper asks for a credential: `terraform login` does without.
 async fn listen(agent: &Rc<Agent>, got: &Got) -> Result<Reply, Failure> {
-    let (hostname, settings) = place(agent, got)?;
-    let Some(recipe) = Recipe::new(hostname, settings, Caller::default(), &agent.sessions) else {
+    let (name, settings) = place(agent, got)?;
+    let Some(recipe) = Recipe::new(name, settings, Caller::default(), &agent.sessions) else {
         return Ok(Reply::None);
     };
     agent.terraform_login.note(got);
@@ -204,22 +204,32 @@ async fn listen(agent: &Rc<Agent>, got: &Got) -> Result<Reply, Failure> {
 /// Gives the key under which a token is stored for this caller.
 pub(crate) async fn stored_key(
     stream: &mut dyn Stream,
-    hostname: &Hostname,
+    name: &RouteName,
     settings: &Rc<Settings>,
 ) -> Result<Option<EntryKey>, Ended> {
-    let caller = caller_of(stream, reads_of(settings, hostname)).await?;
-    let recipe = Recipe::new(hostname.clone(), Rc::clone(settings), caller, &Sessions::default());
+    let caller = caller_of(stream, reads_of(settings, name)).await?;
+    let recipe = Recipe::new(name.clone(), Rc::clone(settings), caller, &Sessions::default());
     Ok(recipe.map(|recipe| recipe.stored_key()))
 }
 
 /// Finds the host and the settings that a request is about.
-pub(crate) fn place(agent: &Agent, got: &Got) -> Result<(Hostname, Rc<Settings>), Failure> {
-    let hostname = Hostname::from_comparison_form(&got.hostname)
+pub(crate) fn place(agent: &Agent, got: &Got) -> Result<(RouteName, Rc<Settings>), Failure> {
+    let name = RouteName::from_text(&got.hostname)
         .map_err(|error| Failure::new(FailureKind::Usage, format!("not a hostname: {error}")))?;
     let settings = agent.settings.of(got)?;
     agent.metrics.want(&settings);
     agent.stay(if settings.agent.once { ONE_MORE_MOMENT } else { settings.agent.idle_exit });
-    Ok((hostname, settings))
+    Ok((own_name(name, &settings), settings))
+}
+
+/// Gives a provider that is asked for by a host the name that it has in the settings.
+fn own_name(name: RouteName, settings: &Settings) -> RouteName {
+    match &name {
+        RouteName::Provider(asked) => {
+            settings.provider(asked).map_or(name.clone(), |(own, _)| RouteName::Provider(own.to_owned()))
+        }
+        RouteName::Host(_) => name,
+    }
 }
 
 /// Makes the recipe of a request about a host; `None` when no route names it.
@@ -232,13 +242,13 @@ async fn recipe_with(
     agent: &Agent,
     stream: &mut dyn Stream,
     got: &Got,
-    more: fn(&Settings, &Hostname) -> &'static [&'static str],
+    more: fn(&Settings, &RouteName) -> &'static [&'static str],
 ) -> Result<Option<(Recipe, Vec<(String, Secret<String>)>)>, Ended> {
-    let (hostname, settings) = place(agent, got)?;
-    if settings.route(&hostname).is_none() {
+    let (name, settings) = place(agent, got)?;
+    if settings.route(&name).is_none() {
         return Ok(None);
     }
-    let (reads, more) = (reads_of(&settings, &hostname), more(&settings, &hostname));
+    let (reads, more) = (reads_of(&settings, &name), more(&settings, &name));
     let mut all = reads.clone();
     all.environment.extend(more.iter().map(|name| (*name).to_owned()));
     let mut caller = caller_of(stream, all).await?;
@@ -249,17 +259,17 @@ async fn recipe_with(
             _ => found.extend(caller.environment.remove(*name).map(|value| ((*name).to_owned(), value))),
         }
     }
-    Ok(Recipe::new(hostname, settings, caller, &agent.sessions).map(|recipe| (recipe, found)))
+    Ok(Recipe::new(name, settings, caller, &agent.sessions).map(|recipe| (recipe, found)))
 }
 
-fn reads_of(settings: &Settings, hostname: &Hostname) -> CallerReads {
-    settings.route(hostname).map(|route| credmint_identities::caller_reads(&route)).unwrap_or_default()
+fn reads_of(settings: &Settings, name: &RouteName) -> CallerReads {
+    settings.route(name).map(|route| credmint_identities::caller_reads(&route)).unwrap_or_default()
 }
 
 pub(crate) fn all_reads_of(settings: &Settings) -> CallerReads {
     let mut all = CallerReads::default();
-    for hostname in settings.hosts.keys() {
-        let reads = reads_of(settings, hostname);
+    for name in settings.names() {
+        let reads = reads_of(settings, &name);
         all.environment.extend(reads.environment);
         all.files.extend(reads.files);
     }

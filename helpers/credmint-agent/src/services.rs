@@ -4,13 +4,14 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use credmint_agent_protocol::{Got, Reply, ServicesOffered};
 use credmint_https::Upstream;
-use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname};
+use credmint_vocabulary::{Deadline, Failure, FailureKind};
 use http::{Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::Incoming;
@@ -35,7 +36,7 @@ pub(crate) async fn services(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &G
     if pair.first.recipe.settings.agent.once {
         pair.all().for_each(|entry| agent.keep_nothing(entry));
     }
-    let offered = offered.map_err(|_| slow(&pair.first.recipe.hostname))?;
+    let offered = offered.map_err(|_| slow(&pair.first.recipe.name))?;
     Ok(Reply::Services(ServicesOffered { services: offered? }))
 }
 
@@ -74,7 +75,7 @@ pub(crate) async fn of_run(
 ) -> BTreeMap<EntryKey, Said> {
     let now = Instant::now();
     let (mut known, mut asked) = (BTreeMap::new(), Vec::new());
-    for recipe in recipes.iter().filter(|recipe| !described.iter().any(|name| name == recipe.hostname.as_str())) {
+    for recipe in recipes.iter().filter(|recipe| !described.iter().any(|name| *name == recipe.name.to_string())) {
         let said = agent.discovered.get(recipe.key, now);
         if said.as_ref().is_none_or(|(_, is_old)| *is_old) {
             let asking = tokio::task::spawn_local(find_out(Rc::clone(agent), Rc::clone(recipe)));
@@ -116,7 +117,7 @@ async fn find_out(agent: Rc<Agent>, recipe: Rc<Recipe>) -> Said {
     let said = async {
         let pair = get::pair_of(&agent, &recipe, deadline).await?;
         let offered = timeout_at(deadline.instant().into(), discover(&agent, &pair)).await;
-        offered.map_err(|_| slow(&recipe.hostname))?
+        offered.map_err(|_| slow(&recipe.name))?
     };
     let said = said.await.map_err(|failure: Failure| failure.what);
     agent.discovered.keep(recipe.key, &said);
@@ -125,7 +126,7 @@ async fn find_out(agent: Rc<Agent>, recipe: Rc<Recipe>) -> Said {
 
 async fn discover(agent: &Agent, pair: &Pair) -> Result<BTreeMap<String, Value>, Failure> {
     let entry = &pair.first;
-    let hostname = &entry.recipe.hostname;
+    let hostname = &entry.recipe.name;
     let upstream = connections_of(agent, entry)?;
     let mut url = Url::parse(&format!("https://{hostname}{PATH}")).map_err(|_| unusable(hostname, "it has no URL"))?;
     for _ in 0..=MOST_REDIRECTS {
@@ -139,7 +140,7 @@ async fn discover(agent: &Agent, pair: &Pair) -> Result<BTreeMap<String, Value>,
 }
 
 async fn ask(upstream: &Upstream, pair: &Pair, url: &Url) -> Result<Response<Incoming>, Failure> {
-    let hostname = &pair.first.recipe.hostname;
+    let hostname = &pair.first.recipe.name;
     let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
     let request = Request::get(path).header(header::ACCEPT, JSON).header(header::ACCEPT_ENCODING, "identity");
     let mut request =
@@ -155,11 +156,11 @@ fn next(entry: &Entry, url: &Url, answer: &Response<Incoming>) -> Result<Option<
     }
     let location = answer.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
     let inside = location.and_then(|location| bridge::ours(&entry.recipe, url, location));
-    inside.map(Some).ok_or_else(|| unusable(&entry.recipe.hostname, "it is redirected to another host"))
+    inside.map(Some).ok_or_else(|| unusable(&entry.recipe.name, "it is redirected to another host"))
 }
 
 async fn read(entry: &Entry, url: &Url, answer: Response<Incoming>) -> Result<BTreeMap<String, Value>, Failure> {
-    let hostname = &entry.recipe.hostname;
+    let hostname = &entry.recipe.name;
     let (parts, body) = answer.into_parts();
     let broken = |_| unusable(hostname, "it breaks off, or is larger than 1 MiB");
     let page = Limited::new(body, LARGEST).collect().await.map_err(broken)?.to_bytes();
@@ -188,12 +189,12 @@ fn translated(entry: &Entry, url: &Url, value: Value) -> Value {
     }
 }
 
-fn slow(hostname: &Hostname) -> Failure {
+fn slow(hostname: &impl Display) -> Failure {
     Failure::new(FailureKind::Unreachable, format!("{hostname} did not say in time which services it offers"))
         .hint("run the command again")
 }
 
-fn unusable(hostname: &Hostname, why: &str) -> Failure {
+fn unusable(hostname: &impl Display, why: &str) -> Failure {
     let what = format!("the discovery document of {hostname} cannot be used: {why}");
     Failure::new(FailureKind::Unreachable, what).hint(format!("credmint explain {hostname}"))
 }

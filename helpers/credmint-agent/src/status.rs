@@ -8,7 +8,7 @@ use credmint_agent_protocol::{BUILD, EntryStatus, SessionStatus, Status};
 use credmint_identities::{Caller, Claims};
 use credmint_local_machine::clock;
 use credmint_settings::Settings;
-use credmint_vocabulary::Hostname;
+use credmint_vocabulary::RouteName;
 
 use crate::agent::Agent;
 use crate::bridge::Bridge;
@@ -19,7 +19,7 @@ use crate::sessions;
 
 /// Tells one caller how the agent is.
 pub(crate) async fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) -> Status {
-    let recipes: Vec<Recipe> = settings.hosts.keys().filter_map(|host| recipe(agent, settings, host, caller)).collect();
+    let recipes: Vec<Recipe> = settings.names().filter_map(|name| recipe(agent, settings, name, caller)).collect();
     let keys: Vec<EntryKey> = recipes.iter().flat_map(Recipe::keys).collect();
     let (own, others): (Vec<_>, Vec<_>) =
         agent.entries.all().into_iter().partition(|entry| keys.contains(&entry.recipe.key));
@@ -64,14 +64,15 @@ async fn sessions(agent: &Agent, settings: &Settings) -> Vec<SessionStatus> {
     all
 }
 
-/// Makes the recipe of a host for a caller who supplied what all routes read.
-pub(crate) fn recipe(agent: &Agent, settings: &Rc<Settings>, host: &Hostname, caller: &Caller) -> Option<Recipe> {
-    Recipe::new(host.clone(), Rc::clone(settings), caller_for(settings, host, caller), &agent.sessions)
+/// Makes the recipe of a route for a caller who supplied what all routes read.
+pub(crate) fn recipe(agent: &Agent, settings: &Rc<Settings>, name: RouteName, caller: &Caller) -> Option<Recipe> {
+    let own = caller_for(settings, &name, caller);
+    Recipe::new(name, Rc::clone(settings), own, &agent.sessions)
 }
 
 /// Keeps of what a caller supplied for all routes just what one route reads, as `get` would have it.
-fn caller_for(settings: &Settings, host: &Hostname, caller: &Caller) -> Caller {
-    let reads = settings.route(host).map(|route| credmint_identities::caller_reads(&route)).unwrap_or_default();
+fn caller_for(settings: &Settings, name: &RouteName, caller: &Caller) -> Caller {
+    let reads = settings.route(name).map(|route| credmint_identities::caller_reads(&route)).unwrap_or_default();
     let mut own = Caller::default();
     for (name, value) in caller.environment.iter().filter(|(name, _)| reads.environment.contains(*name)) {
         own.environment.insert(name.clone(), value.copied());
@@ -88,7 +89,7 @@ fn caller_for(settings: &Settings, host: &Hostname, caller: &Caller) -> Caller {
 /// Describes a token that `terraform login` brought: nobody but who brought it knows more of it.
 fn of_stored(recipe: &Recipe) -> EntryStatus {
     EntryStatus {
-        hostname: recipe.hostname.to_string(),
+        hostname: recipe.name.to_string(),
         identity: "whoever brought it".to_owned(),
         issuer: "terraform login".to_owned(),
         kind: "token".to_owned(),
@@ -108,7 +109,7 @@ pub(crate) fn of_entry(entry: &Entry) -> EntryStatus {
     let (certificate_subject, serial) = certificate.unzip();
     let claims = entry.identity.as_ref().and_then(|(_, claims)| claims.as_ref());
     EntryStatus {
-        hostname: entry.recipe.hostname.to_string(),
+        hostname: entry.recipe.name.to_string(),
         identity: entry.identity.as_ref().map(|(name, _)| name.clone()).unwrap_or_default(),
         subject: claims.and_then(Claims::sub),
         issuer: entry.recipe.route().map(|route| route.issuer_name.to_owned()).unwrap_or_default(),

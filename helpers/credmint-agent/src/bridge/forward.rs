@@ -3,6 +3,7 @@
 //! Adds the credential on the way out and takes it from nobody; goes only where the route says.
 
 use std::convert::Infallible;
+use std::fmt::Display;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -100,9 +101,9 @@ async fn forward(agent: &Rc<Agent>, visit: Visit, request: Request<Incoming>) ->
     }
     let patience = patience(visit.asker, &parts.method);
     let request = Request::from_parts(outgoing(parts, &visit, &pair)?, body);
-    let hostname = &visit.recipe.hostname;
+    let hostname = &visit.recipe.name;
     let slow = |late| slow(hostname, late, patience);
-    let told = || agent.metrics.counts.retry(hostname.as_str());
+    let told = || agent.metrics.counts.retry(&hostname.to_string());
     let response = again::answer(&upstream, request, start, patience, told).await.map_err(slow)?;
     let response = response.map_err(|error| unreachable(hostname, &error))?;
     // What is rewritten has to be there as a whole.
@@ -129,7 +130,7 @@ fn upstream_of(agent: &Agent, entry: &Entry) -> Result<Rc<Upstream>, Failure> {
 
 /// Prepares connections that present this entry's credential; opens none yet.
 pub(crate) fn connections_of(agent: &Agent, entry: &Entry) -> Result<Upstream, Failure> {
-    let hostname = &entry.recipe.hostname;
+    let hostname = entry.recipe.host()?;
     let route = entry.recipe.route().ok_or_else(|| crate::failure::no_route(hostname))?;
     let held = entry.held.get().ok_or_else(crate::failure::locked)?;
     let client = if let Held::Identity(identity) = &*held { Some(Arc::clone(identity)) } else { None };
@@ -193,7 +194,7 @@ pub(super) fn refused(what: &str) -> Failure {
 }
 
 /// Says that no answer came in time, and who let the other wait.
-pub(super) fn slow(hostname: &Hostname, late: Late, patience: Duration) -> Failure {
+pub(super) fn slow(hostname: &impl Display, late: Late, patience: Duration) -> Failure {
     let seconds = patience.as_secs();
     let what = match late {
         Late::Upstream => format!("{hostname} did not answer within {seconds} s"),
@@ -203,7 +204,7 @@ pub(super) fn slow(hostname: &Hostname, late: Late, patience: Duration) -> Failu
 }
 
 /// Says why no answer began.
-pub(crate) fn unreachable(hostname: &Hostname, error: &HttpsError) -> Failure {
+pub(crate) fn unreachable(hostname: &impl Display, error: &HttpsError) -> Failure {
     let kind = match error {
         HttpsError::ClientCertificateRefused { .. } | HttpsError::NotPinned { .. } => FailureKind::Refused,
         _ => FailureKind::Unreachable,

@@ -3,9 +3,10 @@
 //! Sends nothing, and follows nothing. `protocol-spec/bridge-protocol.md` §5 and §6.
 
 use std::cell::Cell;
+use std::fmt::Display;
 
 use bytes::Bytes;
-use credmint_vocabulary::{Failure, FailureKind, Hostname};
+use credmint_vocabulary::{Failure, FailureKind};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
@@ -29,14 +30,14 @@ pub(super) async fn incoming(
     response: Response<Incoming>,
 ) -> Result<Response<Body>, Failure> {
     let rewriter = rewriter(agent, visit)?;
-    let (mut parts, body) = arriving::accept(response, &visit.recipe.hostname)?;
+    let (mut parts, body) = arriving::accept(response, visit.recipe.host()?)?;
     drop_hop_by_hop(&mut parts.headers);
     if !visit.is_by_its_name {
         lead_through_us(&mut parts, visit, &rewriter)?;
     }
     if let (Some((subject, _)), true) = (&entry.facts.certificate, refusal::may_be_one(&parts)) {
-        let page = collect(body, &visit.recipe.hostname).await?;
-        let refusal = refusal::of_page(&page, &visit.recipe.hostname, subject);
+        let page = collect(body, &visit.recipe.name).await?;
+        let refusal = refusal::of_page(&page, &visit.recipe.name, subject);
         return refusal.map_or_else(|| Ok(Response::from_parts(parts, reply::body(page))), Err);
     }
     let Some(rewrite) = rewriting(&parts, visit) else {
@@ -47,7 +48,7 @@ pub(super) async fn incoming(
         parts.headers.remove(header::CONTENT_LENGTH);
         return Ok(Response::from_parts(parts, body.boxed_unsync()));
     }
-    let json = collect(body, &visit.recipe.hostname).await?;
+    let json = collect(body, &visit.recipe.name).await?;
     let json = rewrite(&rewriter, &json)?.map_or(json, Bytes::from);
     parts.headers.insert(header::CONTENT_LENGTH, json.len().into());
     Ok(Response::from_parts(parts, reply::body(json)))
@@ -102,7 +103,7 @@ fn redirect(parts: &mut http::response::Parts, visit: &Visit, rewriter: &Rewrite
         (_, None) => None,
     };
     let elsewhere = || {
-        let what = format!("{} redirects its API to another host", visit.recipe.hostname);
+        let what = format!("{} redirects its API to another host", visit.recipe.name);
         Failure::new(FailureKind::Refused, what)
             .hint("use that host's name in the configuration, with a route of its own")
     };
@@ -119,7 +120,7 @@ pub(super) fn reference<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result
 }
 
 /// Reads a whole answer, up to a limit.
-pub(super) async fn collect<B>(body: B, hostname: &Hostname) -> Result<Bytes, Failure>
+pub(super) async fn collect<B>(body: B, hostname: &impl Display) -> Result<Bytes, Failure>
 where
     B: hyper::body::Body,
     B::Error: Into<BodyError>,

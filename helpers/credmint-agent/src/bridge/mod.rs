@@ -83,7 +83,7 @@ impl Bridge {
 
     /// Lets one more run in.
     pub(crate) fn open_session(&self, recipe: &Rc<Recipe>) -> Result<Secret<String>, Failure> {
-        self.sessions.open(&recipe.hostname, recipe, None, Instant::now())
+        self.sessions.open(recipe.host()?, recipe, None, Instant::now())
     }
 
     /// Lists the addresses it listens on.

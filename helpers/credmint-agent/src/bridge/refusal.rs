@@ -2,8 +2,10 @@
 //! Such an answer comes in and a failure goes out; every other answer goes on as it is.
 //! Reads only a short page of type HTML, and repeats nothing of it. `protocol-spec/bridge-protocol.md`, Failures.
 
+use std::fmt::Display;
+
 use bytes::Bytes;
-use credmint_vocabulary::{Failure, FailureKind, Hostname};
+use credmint_vocabulary::{Failure, FailureKind};
 use http::response::Parts;
 use http::{StatusCode, header};
 
@@ -17,7 +19,7 @@ pub(crate) fn may_be_one(parts: &Parts) -> bool {
 }
 
 /// Reads the page: the failure, if it is a refusal of the certificate with this subject.
-pub(crate) fn of_page(page: &Bytes, hostname: &Hostname, subject: &str) -> Option<Failure> {
+pub(crate) fn of_page(page: &Bytes, hostname: &impl Display, subject: &str) -> Option<Failure> {
     let refuses = page.windows(WORDS.len()).any(|part| part == WORDS);
     let what = format!("{hostname} refuses the client certificate of {subject}");
     let hint = "does it trust the issuer of this certificate? credmint status shows what was granted";
@@ -34,7 +36,7 @@ mod tests {
 
     #[test]
     fn the_page_of_nginx_is_understood_and_others_are_left_alone() {
-        let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
+        let hostname = "registry.corp.example";
         let page = |title: &str| Bytes::from(format!("<html><head><title>400 {title}</title></head></html>"));
         let refusal = |title| of_page(&page(title), &hostname, "CN=alice").map(|failure| failure.what);
         let words = "registry.corp.example refuses the client certificate of CN=alice";

@@ -66,7 +66,7 @@ impl Rewriter<'_> {
     pub(super) fn location(&self, location: &str) -> Option<String> {
         let url = self.ours(location)?;
         let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-        Some(format!("http://{}/{}{}{query}", self.own, self.recipe.hostname, url.path()))
+        Some(format!("http://{}/{}{}{query}", self.own, self.recipe.name, url.path()))
     }
 
     /// Gives a URL that leads to the same host; `None` for other hosts and other schemes.
@@ -108,10 +108,10 @@ impl Rewriter<'_> {
 
     fn address(&self, to: Capability) -> Result<String, Failure> {
         if self.given.replace(self.given.get() + 1) >= MOST_ADDRESSES {
-            return Err(too_many(&self.recipe.hostname));
+            return Err(too_many(self.recipe.host()?));
         }
         let segment = self.capabilities.give(to, Instant::now())?;
-        Ok(format!("http://{}/{}/{CAPABILITY}{}", self.own, self.recipe.hostname, segment.expose()))
+        Ok(format!("http://{}/{}/{CAPABILITY}{}", self.own, self.recipe.name, segment.expose()))
     }
 }
 

@@ -112,7 +112,7 @@ impl Sessions {
 
     /// Tells whether any run was let in for a host: others are strangers' inventions.
     pub(super) fn knows(&self, hostname: &Hostname) -> bool {
-        self.open.borrow().iter().any(|session| session.recipe.hostname == *hostname)
+        self.open.borrow().iter().any(|session| session.recipe.name == *hostname)
     }
 
     /// Encrypts the tokens, and what the recipes have of their callers.
@@ -167,12 +167,12 @@ mod tests {
                     [host.\"registry.corp.example\"]\nidentity = \"job\"\nissuer = \"own\"\ntoken_issuer = \"pass\"\n";
         let settings = Rc::new(credmint_settings::read(&[("test".into(), text.into())]).expect("valid"));
         let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
-        let recipe = Recipe::new(hostname, settings, Default::default(), &Default::default()).expect("routed");
+        let recipe = Recipe::new(hostname.into(), settings, Default::default(), &Default::default()).expect("routed");
         let (recipe, sessions) = (Rc::new(recipe), Sessions::default());
         for key in recipe.keys() {
-            sessions.open(&recipe.hostname, &recipe, None, Instant::now()).expect("opened");
+            sessions.open(recipe.host().expect("a host"), &recipe, None, Instant::now()).expect("opened");
             sessions.close(key);
-            assert!(!sessions.knows(&recipe.hostname));
+            assert!(!sessions.knows(recipe.host().expect("a host")));
         }
         assert_eq!(recipe.keys().count(), 2);
     }
@@ -180,15 +180,16 @@ mod tests {
     #[test]
     fn a_session_ends_with_its_entry_once_nobody_uses_it() {
         let (sessions, start, recipe) = (Sessions::default(), Instant::now(), recipe_for_tests());
-        let token = sessions.open(&recipe.hostname, &recipe, None, start).expect("opened");
-        let is_open = |now| sessions.find(token.expose().as_bytes(), &recipe.hostname, None, now).is_some();
+        let token = sessions.open(recipe.host().expect("a host"), &recipe, None, start).expect("opened");
+        let is_open =
+            |now| sessions.find(token.expose().as_bytes(), recipe.host().expect("a host"), None, now).is_some();
         // While the entry is kept the session is open, however long nobody asks.
         sessions.close_unused(|_| true, start + 3 * UNUSED);
         assert!(is_open(start + 3 * UNUSED));
         // A run in the middle of its work may have what is over made again.
         sessions.close_unused(|_| false, start + 4 * UNUSED - Duration::from_secs(1));
-        assert!(sessions.knows(&recipe.hostname));
+        assert!(sessions.knows(recipe.host().expect("a host")));
         sessions.close_unused(|_| false, start + 4 * UNUSED);
-        assert!(!sessions.knows(&recipe.hostname) && !is_open(start + 4 * UNUSED));
+        assert!(!sessions.knows(recipe.host().expect("a host")) && !is_open(start + 4 * UNUSED));
     }
 }

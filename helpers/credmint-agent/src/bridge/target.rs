@@ -111,7 +111,9 @@ pub(super) mod tests {
         );
         let settings = credmint_settings::read(&[("test".into(), text)]).expect("valid");
         let hostname = Hostname::from_comparison_form("registry.corp.example").expect("valid");
-        Rc::new(Recipe::new(hostname, Rc::new(settings), Default::default(), &Default::default()).expect("routed"))
+        Rc::new(
+            Recipe::new(hostname.into(), Rc::new(settings), Default::default(), &Default::default()).expect("routed"),
+        )
     }
 
     fn target(uri: &str) -> Option<Target> {

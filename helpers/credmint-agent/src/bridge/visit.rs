@@ -73,7 +73,7 @@ pub(super) fn visit(
             no_echo(request.method())?;
             let recipe = session(bridge, request.headers(), &hostname, way.number())?;
             // The token of a registry that a mirror stands for opens the mirror alone.
-            let recipe = Some(recipe).filter(|recipe| recipe.hostname == hostname);
+            let recipe = Some(recipe).filter(|recipe| recipe.name == hostname);
             let recipe = recipe.ok_or_else(|| refused(&format!("{hostname} is no host of this run")))?;
             let url = upstream_url(&hostname, &path_and_query)?;
             let shown = url.path().to_owned();
@@ -81,7 +81,7 @@ pub(super) fn visit(
         }
         Target::Capability { hostname, segment } => {
             let found = bridge.capabilities.find(segment.as_bytes(), Instant::now());
-            let found = found.filter(|found| found.recipe.hostname == hostname && found.run == way.number());
+            let found = found.filter(|found| found.recipe.name == hostname && found.run == way.number());
             let found = found.ok_or_else(|| refused("this address has ended; run the command again"))?;
             permitted(&found, request.method())?;
             let shown = if found.purpose == Use::Download { found.url.path() } else { "/.cap/" }.to_owned();

@@ -33,7 +33,7 @@ impl Watched {
     /// Begins to watch.
     pub(super) fn begin(agent: &Rc<Agent>, way: &Way, visit: &Visit, method: &Method) -> Self {
         way.run.iter().for_each(|run| run.count());
-        let (host, path) = (visit.recipe.hostname.to_string(), visit.shown.clone());
+        let (host, path) = (visit.recipe.name.to_string(), visit.shown.clone());
         let line = Line { host, identity: String::new(), method: method.to_string(), path };
         let audit = agent.bridge.as_ref().map(|bridge| bridge.audit.clone());
         let audit = audit.zip(visit.recipe.settings.bridge.audit.clone());

@@ -13,7 +13,7 @@ use credmint_agent_protocol::{Confirm, Confirmed, Reply};
 use credmint_identities::CommandError;
 use credmint_local_machine::environment;
 use credmint_settings::Settings;
-use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Secret};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName, Secret};
 use tokio::time::{sleep, timeout};
 
 use crate::agent::Agent;
@@ -27,8 +27,8 @@ pub(crate) use refusals::Confirmations;
 use refusals::{Place, Turn};
 
 /// Lists what the program that asks needs of the caller's environment: the agent's own desktop may be another, or none.
-pub(crate) fn reads(settings: &Settings, hostname: &Hostname) -> &'static [&'static str] {
-    let is_wanted = settings.route(hostname).is_some_and(|route| route.host.confirm);
+pub(crate) fn reads(settings: &Settings, name: &RouteName) -> &'static [&'static str] {
+    let is_wanted = settings.route(name).is_some_and(|route| route.host.confirm);
     if is_wanted && settings.agent.ask.is_some() { DESKTOP } else { &[] }
 }
 
@@ -158,7 +158,7 @@ impl<'a> Consent<'a> {
     }
 
     async fn question(&self, origin: &Origin) -> String {
-        let hostname = &self.recipe.hostname;
+        let hostname = &self.recipe.name;
         let what = if self.agent.stored.has(self.recipe.stored_key()) {
             format!("the token that terraform login brought for {hostname}")
         } else {
@@ -192,7 +192,7 @@ impl<'a> Consent<'a> {
     }
 
     fn of_host(&self, failure: Failure) -> Failure {
-        let what = format!("no credential for {}: {}", self.recipe.hostname, failure.what);
+        let what = format!("no credential for {}: {}", self.recipe.name, failure.what);
         Failure { what, ..failure }
     }
 }

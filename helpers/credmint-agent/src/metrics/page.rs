@@ -77,10 +77,10 @@ fn about_entries(page: &mut Page, agent: &Agent, hosts: &BTreeSet<Hostname>, now
     let mut counts: BTreeMap<&str, u64> = hosts.iter().map(|host| (host.as_str(), 0)).collect();
     let mut ends: BTreeMap<String, i64> = BTreeMap::new();
     for entry in agent.entries.all().iter().filter(|entry| entry.is_alive(now)) {
-        let Some(count) = counts.get_mut(entry.recipe.hostname.as_str()) else { continue };
+        let Some(count) = counts.get_mut(entry.recipe.name.to_string().as_str()) else { continue };
         *count += 1;
         if let (Some(end), Some(_)) = (entry.expires(), &entry.facts.certificate) {
-            let soonest = ends.entry(entry.recipe.hostname.to_string()).or_insert(i64::MAX);
+            let soonest = ends.entry(entry.recipe.name.to_string()).or_insert(i64::MAX);
             *soonest = end.unix().min(*soonest);
         }
     }

@@ -306,7 +306,7 @@ async fn who_signs_out_while_a_token_is_renewed_for_an_entry_keeps_no_entry() {
         let ended = tokens("a", Some(0), Some("r1"));
         agent.signed_in(&Session::new("me", sign_in, OidcTokenKind::Access, source, ended));
         let host = credmint_vocabulary::Hostname::from_comparison_form("registry.corp.example").expect("valid");
-        let recipe = crate::recipe::Recipe::new(host, Rc::new(settings), Caller::default(), &agent.sessions);
+        let recipe = crate::recipe::Recipe::new(host.into(), Rc::new(settings), Caller::default(), &agent.sessions);
         let recipe = Rc::new(recipe.expect("routed"));
         let signs_out = async {
             sleep(Duration::from_millis(10)).await;

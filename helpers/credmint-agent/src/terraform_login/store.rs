@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use credmint_agent_protocol::{Got, Reply, WireSecret};
 use credmint_settings::{Route, Store};
-use credmint_vocabulary::{Failure, FailureKind, Hostname, Secret, printable};
+use credmint_vocabulary::{Failure, FailureKind, Hostname, RouteName, Secret, printable};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -25,20 +25,25 @@ pub(crate) async fn store(
     got: &Got,
     object: &WireSecret,
 ) -> Result<Reply, Ended> {
-    let (hostname, settings) = place(agent, got)?;
-    let Some(route) = settings.route(&hostname) else { return Err(no_route(&hostname).into()) };
-    let token = token_of(&hostname, object)?;
+    let (name, settings) = place(agent, got)?;
+    let RouteName::Host(hostname) = &name else { return Err(only_hosts(&name).into()) };
+    let Some(route) = settings.route(&name) else { return Err(no_route(hostname).into()) };
+    let token = token_of(hostname, object)?;
     match route.host.store {
-        Store::Refuse => return Err(refused(&hostname, &route).into()),
-        _ if is_marker(&token) => claim(agent, &hostname, &route, &token).await?,
+        Store::Refuse => return Err(refused(hostname, &route).into()),
+        _ if is_marker(&token) => claim(agent, hostname, &route, &token).await?,
         Store::Memory => {
-            can_be_kept(agent, &hostname, settings.agent.once)?;
-            let key = stored_key(stream, &hostname, &settings).await?;
+            can_be_kept(agent, hostname, settings.agent.once)?;
+            let key = stored_key(stream, &name, &settings).await?;
             key.into_iter().for_each(|key| agent.stored.put(key, &token));
         }
-        _ => return Err(refused(&hostname, &route).into()),
+        _ => return Err(refused(hostname, &route).into()),
     }
     Ok(Reply::Done)
+}
+
+fn only_hosts(name: &RouteName) -> Failure {
+    Failure::new(FailureKind::Usage, format!("nothing is kept for {name}: only hosts have what terraform login brings"))
 }
 
 /// Keeps the sign-in that a marker stands for.

@@ -2,10 +2,11 @@
 //! The address of an archive comes in, its sum goes out; the archive is read once, piece by piece, and not kept.
 //! Touches nothing else. A mirror that `terraform providers mirror` made has `h1:` hashes alone, which no registry knows.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{Context, SHA256};
-use credmint_vocabulary::{Failure, FailureKind, Hostname};
+use credmint_vocabulary::{Failure, FailureKind};
 use http::StatusCode;
 use http_body_util::BodyExt;
 use tokio::time::timeout;
@@ -30,16 +31,16 @@ pub(super) async fn of(reading: &Reading<'_>, archive: &Url) -> Result<String, F
     timeout(LONGEST, through).await.unwrap_or_else(|_| Err(too_long(reading.hostname())))
 }
 
-fn absent(mirror: &Hostname, status: StatusCode) -> Failure {
+fn absent(mirror: &impl Display, status: StatusCode) -> Failure {
     let what = format!("{mirror} answers {status} for an archive that its own document names");
     Failure::new(FailureKind::Refused, what).hint("make the mirror again: terraform providers mirror")
 }
 
-fn broken_off(mirror: &Hostname) -> Failure {
+fn broken_off(mirror: &impl Display) -> Failure {
     Failure::new(FailureKind::Unreachable, format!("{mirror} broke off an archive")).hint("run the command again")
 }
 
-fn too_long(mirror: &Hostname) -> Failure {
+fn too_long(mirror: &impl Display) -> Failure {
     let what = format!("an archive of {mirror} took longer than {} s to read for its SHA-256", LONGEST.as_secs());
     Failure::new(FailureKind::Unreachable, what).hint("let the mirror's document have a zh: hash for it")
 }

@@ -10,6 +10,7 @@ mod reading;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -57,7 +58,7 @@ impl Mirrors {
 
     /// Finds the mirror at a host that stands for a registry.
     pub(super) fn find(&self, hostname: &Hostname, registry: &Hostname) -> Option<&Mirror> {
-        self.all.iter().find(|mirror| mirror.recipe.hostname == *hostname && mirror.registries.contains(registry))
+        self.all.iter().find(|mirror| mirror.recipe.name == *hostname && mirror.registries.contains(registry))
     }
 
     /// Lists the registries that they stand for, each with the route of its mirror.
@@ -158,17 +159,17 @@ fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
-fn no_document(mirror: &Hostname) -> Failure {
+fn no_document(mirror: &impl Display) -> Failure {
     Failure::new(FailureKind::Refused, format!("{mirror} answers with what is no document of a provider mirror"))
         .hint("is the url of network_mirror right? it ends in a slash")
 }
 
-fn untold(mirror: &Hostname) -> Failure {
+fn untold(mirror: &impl Display) -> Failure {
     let what = format!("the mirror {mirror} tells no SHA-256 (zh:) of this package, and keeps it on another host");
     Failure::new(FailureKind::Refused, what).hint("let the mirror's document have a zh: hash for it")
 }
 
-fn another(mirror: &Hostname) -> Failure {
+fn another(mirror: &impl Display) -> Failure {
     Failure::new(FailureKind::Refused, format!("the archive at the mirror {mirror} is none of those its hashes are of"))
         .hint("make the mirror's document again: terraform providers mirror")
 }

@@ -2,11 +2,12 @@
 //! An address at the mirror comes in, what stands there goes out, redirects within the host followed.
 //! Sends the entry's credential to its own host and nowhere else.
 
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use credmint_https::Upstream;
-use credmint_vocabulary::{Failure, FailureKind, Hostname};
+use credmint_vocabulary::{Failure, FailureKind, RouteName};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use tokio::time::timeout_at;
@@ -48,8 +49,8 @@ impl<'a> Reading<'a> {
     }
 
     /// Gives the host that is read from.
-    pub(super) fn hostname(&self) -> &Hostname {
-        &self.entry.recipe.hostname
+    pub(super) fn hostname(&self) -> &RouteName {
+        &self.entry.recipe.name
     }
 
     /// Reads a document, and tells where it was found in the end; or the status, if there is none.
@@ -75,7 +76,7 @@ impl<'a> Reading<'a> {
     /// Asks for what stands at an address, from the beginning of the client's question for no longer than it waits.
     pub(super) async fn get(&self, mut url: Url, patience: Duration) -> Result<(Url, Response<Incoming>), Failure> {
         for _ in 0..MOST_REDIRECTS {
-            let told = || self.counts.retry(self.hostname().as_str());
+            let told = || self.counts.retry(&self.hostname().to_string());
             let answered = again::read(self.upstream, &self.request(&url)?, self.start + patience, told).await;
             let response = answered.ok_or_else(|| slow(self.hostname(), Late::Upstream, patience))?;
             let response = response.map_err(|error| unreachable(self.hostname(), &error))?;
@@ -97,7 +98,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-fn elsewhere(mirror: &Hostname) -> Failure {
+fn elsewhere(mirror: &impl Display) -> Failure {
     Failure::new(FailureKind::Refused, format!("the mirror {mirror} redirects to another host"))
         .hint("name that host in network_mirror, with a route of its own")
 }

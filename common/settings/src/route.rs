@@ -53,10 +53,19 @@ impl Settings {
     /// Finds the route of a host or a provider; `None` when we are not responsible for it.
     #[must_use]
     pub fn route(&self, name: &RouteName) -> Option<Route<'_>> {
-        let host = match name {
-            RouteName::Host(hostname) => self.hosts.get(hostname)?,
-            RouteName::Provider(name) => &self.provider(name)?.1.host,
-        };
+        match name {
+            RouteName::Host(hostname) => self.host_route(hostname),
+            RouteName::Provider(name) => self.led_from(&self.provider(name)?.1.host),
+        }
+    }
+
+    /// Finds the route of a host.
+    #[must_use]
+    pub fn host_route(&self, hostname: &Hostname) -> Option<Route<'_>> {
+        self.led_from(self.hosts.get(hostname)?)
+    }
+
+    fn led_from<'a>(&'a self, host: &'a Host) -> Option<Route<'a>> {
         let (issuer_name, issuer) = self.issuers.get_key_value(&host.issuer)?;
         Some(Route { host, issuer_name, issuer, settings: self })
     }

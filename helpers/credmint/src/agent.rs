@@ -2,6 +2,7 @@
 //! A question comes in, the answer or a failure for people goes out.
 //! Starts an agent that stays only where the question makes no sense without one.
 
+use std::fmt::Display;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -19,10 +20,10 @@ use crate::programs;
 /// How long the agent may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Says what a request is about: a host, and the settings that this caller has.
-pub(crate) fn about(hostname: &Hostname) -> Got {
+/// Says what a request is about: a host or a provider, and the settings that this caller has.
+pub(crate) fn about(name: &impl Display) -> Got {
     let deadline_ms = u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX);
-    let (hostname, program) = (hostname.as_str().to_owned(), "credmint".to_owned());
+    let (hostname, program) = (name.to_string(), "credmint".to_owned());
     Got { hostname, program, settings: settings(), deadline_ms, ..Got::default() }
 }
 

@@ -3,7 +3,7 @@
 //! Asks no issuer and mints nothing.
 
 use credmint_agent_protocol::{Answer, Ask, EntryStatus, Explanation, IdentityClaims};
-use credmint_vocabulary::{Failure, Hostname, Timestamp, printable};
+use credmint_vocabulary::{Failure, RouteName, Timestamp, printable};
 use serde_json::{Value, json};
 
 use crate::command_line::ExplainArguments;
@@ -12,48 +12,64 @@ use crate::{agent, entry, out, people_host, setup};
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
-    let host = people_host::read(&arguments.host)?;
-    let explanation = ask(&host.hostname)?;
+    let (name, note) = people_host::read_route(&arguments.host)?;
+    let explanation = ask(&name)?;
     if arguments.json {
-        out::json(&as_json(&host.hostname, host.note.as_deref(), &explanation));
+        out::json(&as_json(&name, note.as_deref(), &explanation));
         return Ok(());
     }
-    if let Some(note) = &host.note {
+    if let Some(note) = &note {
         out::text(&format!("note: {note}"));
     }
-    let notes = if explanation.responsible { setup::notes(&host.hostname) } else { Vec::new() };
-    out::text(&render(&host.hostname, &explanation, &notes, (agent::now(), Style::of_stdout())));
+    let host = name.host().filter(|_| explanation.responsible);
+    let notes = host.map(setup::notes).unwrap_or_default();
+    out::text(&render(&name, &explanation, &notes, (agent::now(), Style::of_stdout())));
     Ok(())
 }
 
-/// Asks for the explanation of a host.
-pub(crate) fn ask(hostname: &Hostname) -> Result<Explanation, Failure> {
-    match agent::ask_or_once(&|| Ask::Explain(agent::about(hostname)))? {
+/// Asks for the explanation of a host or a provider.
+pub(crate) fn ask(name: &RouteName) -> Result<Explanation, Failure> {
+    match agent::ask_or_once(&|| Ask::Explain(agent::about(name)))? {
         Answer::Explanation(explanation) => Ok(explanation),
         other => Err(agent::unexpected(&other)),
     }
 }
 
-fn as_json(hostname: &Hostname, note: Option<&str>, explanation: &Explanation) -> Value {
-    json!({ "hostname": hostname.as_str(), "note": note, "explanation": explanation })
+fn as_json(name: &RouteName, note: Option<&str>, explanation: &Explanation) -> Value {
+    json!({ "hostname": name.to_string(), "note": note, "explanation": explanation })
 }
 
 fn render(
-    hostname: &Hostname,
+    name: &RouteName,
     explanation: &Explanation,
     notes: &[(&str, String)],
     (now, style): (Timestamp, Style),
 ) -> String {
-    let mut lines = vec![style.paint(Tone::Heading, hostname.as_str())];
+    let mut lines = vec![style.paint(Tone::Heading, &name.to_string())];
     if explanation.responsible {
         lines.extend(route(explanation, now, style));
         lines.extend(notes.iter().flat_map(|(heading, note)| folded(heading, note)));
     } else {
-        lines.push(format!("  no route: the settings have no table [host.\"{hostname}\"]"));
-        lines.push("  Terraform is told `{}`, and gets no credential; for an example of that table:".to_owned());
-        lines.push(format!("  next: credmint setup {hostname}"));
+        lines.extend(unknown(name));
     }
     lines.join("\n") + "\n"
+}
+
+/// Says what is missing.
+fn unknown(name: &RouteName) -> Vec<String> {
+    match name {
+        RouteName::Host(hostname) => vec![
+            format!("  no route: the settings have no table [host.\"{hostname}\"]"),
+            "  Terraform is told `{}`, and gets no credential; for an example of that table:".to_owned(),
+            format!("  next: credmint setup {hostname}"),
+        ],
+        RouteName::Provider(provider) => vec![
+            format!(
+                "  no route: the settings have no table [provider.{provider}], and none with `{provider}` in its `hosts`"
+            ),
+            "  whoever asks for it is told so, and gets no credential".to_owned(),
+        ],
+    }
 }
 
 fn route(explanation: &Explanation, now: Timestamp, style: Style) -> Vec<String> {
@@ -144,8 +160,8 @@ mod tests {
     use super::*;
     use crate::golden;
 
-    fn host() -> Hostname {
-        Hostname::from_comparison_form("registry.corp.example").expect("a hostname")
+    fn host() -> RouteName {
+        RouteName::from_text("registry.corp.example").expect("a hostname")
     }
 
     fn explanation() -> Explanation {

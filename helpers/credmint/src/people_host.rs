@@ -2,7 +2,7 @@
 //! Text comes in, a [`Hostname`] and perhaps a note on what was changed go out.
 //! Touches nothing. Only `credmint` is this lenient: the helpers take comparison form and nothing else.
 
-use credmint_vocabulary::{Failure, FailureKind, Hostname, HostnameError};
+use credmint_vocabulary::{Failure, FailureKind, Hostname, HostnameError, RouteName};
 
 /// A hostname, and what had to be done to it.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,6 +20,17 @@ pub(crate) fn read(text: &str) -> Result<PeopleHost, Failure> {
     let hostname = Hostname::from_comparison_form(&name).map_err(|error| refuse(text, &error))?;
     let note = (name != text).then(|| format!("{} is taken as {name}", text.trim()));
     Ok(PeopleHost { hostname, note })
+}
+
+/// Reads `provider/NAME` as it is, and a hostname as people type it.
+pub(crate) fn read_route(text: &str) -> Result<(RouteName, Option<String>), Failure> {
+    if text.starts_with("provider/") {
+        let name = RouteName::from_text(text).map_err(|error| {
+            Failure::new(FailureKind::Usage, error.to_string()).hint("provider/NAME, for a table [provider.NAME]")
+        })?;
+        return Ok((name, None));
+    }
+    read(text).map(|host| (host.hostname.into(), host.note))
 }
 
 fn strip(text: &str) -> &str {

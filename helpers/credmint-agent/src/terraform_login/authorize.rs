@@ -134,7 +134,7 @@ fn person(agent: &Agent, hostname: &Hostname) -> Result<Who, Failure> {
 }
 
 fn person_of(settings: &Settings, hostname: &Hostname) -> Option<(String, SessionKey)> {
-    let route = settings.route(&hostname.clone().into()).filter(|route| route.host.store != Store::Refuse)?;
+    let route = settings.host_route(hostname).filter(|route| route.host.store != Store::Refuse)?;
     let (name, identity) = route.person()?;
     Some((name.to_owned(), session_of(name, identity)?))
 }

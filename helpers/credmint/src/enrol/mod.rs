@@ -69,7 +69,7 @@ fn host(name: Option<&str>, settings: &Settings) -> Result<Hostname, Failure> {
         return Ok(people_host::read(name)?.hostname);
     }
     let by_hand =
-        |host: &&Hostname| settings.route(host).is_some_and(|route| matches!(route.issuer, Issuer::Offline(_)));
+        |host: &&Hostname| settings.host_route(host).is_some_and(|route| matches!(route.issuer, Issuer::Offline(_)));
     let all: Vec<&Hostname> = settings.hosts.keys().filter(by_hand).collect();
     match all.as_slice() {
         [only] => Ok((*only).clone()),
@@ -189,7 +189,7 @@ pub(crate) fn is_a_host(name: &str, settings: &Settings) -> Option<Failure> {
         return None;
     }
     let hostname = Hostname::from_comparison_form(name).ok()?;
-    let route = settings.route(&hostname)?;
+    let route = settings.host_route(&hostname)?;
     let person = route.identities().find(|(_, identity)| identity.person().is_some()).map(|(name, _)| name);
     let what = format!("{hostname} is a host, and people sign in for an identity");
     let hint = match (route.issuer, person) {

@@ -47,7 +47,7 @@ impl HostSettings {
             person: settings.and_then(|settings| person(settings, host)),
             others_without_bridge: settings.is_some_and(|settings| delivers_itself(settings, |name| name != host)),
             port,
-            complete: settings.is_some_and(|settings| settings.route(host).is_some()),
+            complete: settings.is_some_and(|settings| settings.host_route(host).is_some()),
             mistake: whole.err(),
         })
     }
@@ -77,7 +77,7 @@ pub(crate) fn failure(error: &SettingsError) -> Failure {
 }
 
 fn person(settings: &Settings, host: &Hostname) -> Option<String> {
-    let route = settings.route(host).filter(|route| route.host.store != Store::Refuse)?;
+    let route = settings.host_route(host).filter(|route| route.host.store != Store::Refuse)?;
     route.person().map(|(name, _)| name.to_owned())
 }
 

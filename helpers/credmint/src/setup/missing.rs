@@ -63,7 +63,7 @@ mod tests {
         let host = Hostname::from_comparison_form("registry.corp.example").expect("a hostname");
         let text: Vec<String> = example(&host).collect();
         let settings = credmint_settings::read(&[("example".into(), text.join("\n"))]).expect("accepted");
-        assert!(settings.route(&host).is_some());
+        assert!(settings.host_route(&host).is_some());
     }
 
     #[test]

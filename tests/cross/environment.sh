@@ -9,7 +9,8 @@ zig=0.16.0
 cargo_zigbuild=0.24.0
 
 # The executables, and with them every room they are made of.
-programs=(credmint credmint-agent terraform-credentials-credmint terraform-credentials-vault-pki terraform-credentials-oidc)
+programs=(credmint credmint-agent terraform-credentials-credmint terraform-credentials-vault-pki terraform-credentials-oidc
+    credmint-aws credmint-google credmint-kubernetes credmint-vault credmint-github git-credential-credmint docker-credential-credmint)
 
 zig_program=$cross/tools/ziglang-$zig/ziglang/zig
 zigbuild_program=$cross/tools/cargo-zigbuild-$cargo_zigbuild/bin/cargo-zigbuild

@@ -281,6 +281,9 @@ pub struct Credential {
     /// Trust anchors for the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_ca_certificate_pem: Option<String>,
+    /// User name that goes with the token where a client wants one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub username: Option<String>,
     /// Names keys of AWS; it comes with the next two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_key_id: Option<String>,

@@ -18,6 +18,8 @@ pub struct Credential<'a> {
     pub certificate_pem: Option<&'a str>,
     /// Private key in PEM.
     pub private_key_pem: Option<&'a Secret<String>>,
+    /// User name that goes with the token where a client wants one.
+    pub username: Option<&'a str>,
     /// Keys of AWS.
     pub keys: Option<AccessKeys<'a>>,
     /// End of life.
@@ -73,6 +75,11 @@ impl<'a> Credential<'a> {
         let token = self.token.ok_or(AnswerError::Kind("token"))?;
         check_token(token.expose().as_bytes())?;
         Ok(token)
+    }
+
+    /// Gives the user name; most servers look at the token alone.
+    pub(crate) fn username(&self) -> &'a str {
+        self.username.unwrap_or(USERNAME)
     }
 
     /// Tells its reader when it ends: a minute early, because readers use it until then to the second.
@@ -141,6 +148,8 @@ impl io::Write for Size {
 
 /// Longest token: servers take headers of 8 to 64 KiB, Go's client and ours more.
 pub(crate) const MAXIMUM_TOKEN: usize = 32 * 1024;
+/// What GitLab wants for an OAuth token, and others do not mind.
+const USERNAME: &str = "oauth2";
 /// Neither Go's AWS SDK nor client-go has a margin of its own.
 const EARLY: Duration = Duration::from_secs(60);
 

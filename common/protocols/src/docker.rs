@@ -25,8 +25,6 @@ pub enum Call {
     Version,
     /// Give the credential of the server on standard input.
     Get,
-    /// Name the servers that we are responsible for.
-    List,
     /// `store` and `erase`: what comes is read, and refused.
     Keep,
 }
@@ -52,7 +50,6 @@ pub fn call(arguments: Vec<OsString>) -> Result<Call, CallError> {
         "--help" => Ok(Call::Help),
         "--version" | "version" => Ok(Call::Version),
         "get" => Ok(Call::Get),
-        "list" => Ok(Call::List),
         "store" | "erase" => Ok(Call::Keep),
         _ => Err(CallError::UnknownVerb(VERBS)),
     }
@@ -74,8 +71,8 @@ pub fn host(input: &[u8]) -> Result<&str, CallError> {
 ///
 /// # Errors
 /// [`AnswerError`], when a client could not use it.
-pub fn answer(credential: &Credential<'_>, server: &str, user: &str) -> Result<Zeroizing<Vec<u8>>, AnswerError> {
-    line(&Answer { server_url: server, username: user, secret: credential.bearer()? })
+pub fn answer(credential: &Credential<'_>, server: &str) -> Result<Zeroizing<Vec<u8>>, AnswerError> {
+    line(&Answer { server_url: server, username: credential.username(), secret: credential.bearer()? })
 }
 
-const VERBS: &str = "get, list, store and erase";
+const VERBS: &str = "get, store and erase";

@@ -67,14 +67,13 @@ pub fn description(bytes: &[u8]) -> Description {
     found
 }
 
-/// Writes the answer: as a bearer token where git takes that, else as the password of `user`.
+/// Writes the answer: as a bearer token where git takes that, else as the password of the provider's `username`.
 ///
 /// # Errors
 /// [`AnswerError`], when git could not use it.
 pub fn answer(
     credential: &Credential<'_>,
     description: &Description,
-    user: &str,
     now: Timestamp,
 ) -> Result<Zeroizing<Vec<u8>>, AnswerError> {
     let token = credential.bearer()?.expose();
@@ -83,7 +82,7 @@ pub fn answer(
     let (before, after) = if description.takes_bearer {
         ("capability[]=authtype\nauthtype=Bearer\nephemeral=1\ncredential=".to_owned(), String::new())
     } else {
-        (format!("username={user}\npassword="), end)
+        (format!("username={}\npassword=", credential.username()), end)
     };
     let mut bytes = Zeroizing::new(Vec::with_capacity(before.len() + token.len() + after.len() + 2));
     bytes.extend_from_slice(before.as_bytes());

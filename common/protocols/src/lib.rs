@@ -14,4 +14,4 @@ pub mod terraform;
 pub mod vault;
 
 pub use answer::{AccessKeys, AnswerError, Credential};
-pub use program::{CallError, Named, named};
+pub use program::{Asked, CallError, named};

@@ -4,15 +4,17 @@
 
 use std::ffi::OsString;
 
-/// Says what such a program was started for.
+/// Says what a program was started for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Named {
+pub enum Asked {
     /// `--help` alone.
     Help,
     /// `--version` alone.
     Version,
-    /// The credential of a provider.
+    /// The credential of a provider, by its name or by a host.
     Provider(String),
+    /// Something that its protocol has and that we leave undone: what comes on standard input is read.
+    Nothing,
 }
 
 /// Says why a call is none of its protocol.
@@ -37,11 +39,11 @@ pub enum CallError {
 ///
 /// # Errors
 /// [`CallError`], with what is wrong first.
-pub fn named(arguments: Vec<OsString>) -> Result<Named, CallError> {
+pub fn named(arguments: Vec<OsString>) -> Result<Asked, CallError> {
     match texts(arguments)?.as_slice() {
-        [only] if only == "--help" => Ok(Named::Help),
-        [only] if only == "--version" => Ok(Named::Version),
-        [name] => Ok(Named::Provider(name.clone())),
+        [only] if only == "--help" => Ok(Asked::Help),
+        [only] if only == "--version" => Ok(Asked::Version),
+        [name] => Ok(Asked::Provider(name.clone())),
         others => Err(CallError::Count(others.len())),
     }
 }

@@ -40,6 +40,16 @@ pub const ENVIRONMENT: &[EnvironmentName] = &[
         "TF_REGISTRY_CLIENT_TIMEOUT",
         "how long Terraform waits for a registry, in seconds; `credmint exec` sets it for mirrors, unless it is set",
     ),
+    name(
+        "GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE",
+        "Google's libraries: the type of subject token that `credmint-google` is to print",
+    ),
+    name(
+        "KUBERNETES_EXEC_INFO",
+        "clients of Kubernetes: the version of ExecCredential that `credmint-kubernetes` is to print",
+    ),
+    name("VAULT_ADDR", "the server whose token `credmint-vault` is to print"),
+    name("BAO_ADDR", "the same, where that is not set"),
     name("APPDATA", "on Windows: directory of the settings and of `terraform.rc`"),
     name("LOCALAPPDATA", "on Windows: directory of the last failures"),
     name("USERPROFILE", "on Windows: the user's home"),

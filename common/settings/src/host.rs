@@ -37,6 +37,8 @@ pub struct Host {
 pub struct Provider {
     /// What it has in common with a host: identities, issuers, `minimum_life`, `confirm`. All of it is handed out.
     pub host: Host,
+    /// `username`: goes with the token where a client wants one (default `oauth2`).
+    pub username: Option<String>,
     /// `hosts`: for which hosts git, docker, `gh` and `vault` take it, which know a host alone.
     pub hosts: Vec<Hostname>,
 }

@@ -9,7 +9,7 @@ use credmint_client_identity::ClientIdentity;
 use credmint_issuers::AccessKeys;
 use credmint_local_machine::files;
 use credmint_settings::{Deliver, Host};
-use credmint_vocabulary::{Failure, FailureKind, Secret};
+use credmint_vocabulary::{Failure, FailureKind, RouteName, Secret};
 
 use crate::agent::Agent;
 use crate::bridge::Bridge;
@@ -31,7 +31,9 @@ pub(crate) fn deliver(agent: &Agent, recipe: &Rc<Recipe>, pair: &Pair) -> Result
     let held = pair.first.held.get().ok_or_else(crate::failure::locked)?;
     match (route.host.deliver, &*held) {
         (Deliver::Bridge, _) => session(agent, recipe),
-        (Deliver::Token | Deliver::Inline, Held::Token(token)) => Ok(bearer(&token.token, pair)),
+        (Deliver::Token | Deliver::Inline, Held::Token(token)) => {
+            Ok(Credential { username: username(recipe), ..bearer(&token.token, pair) })
+        }
         (Deliver::Inline, Held::Identity(identity)) => inline(identity, route.host, pair),
         (Deliver::Inline, Held::Keys(keys)) => Ok(signing_keys(keys, pair)),
         (Deliver::Token, Held::Keys(_)) => {
@@ -59,6 +61,14 @@ pub(crate) fn needs_to_stay(who: &str) -> Failure {
     let hint =
         "do not ask for CREDMINT_AGENT=once or mode = \"once\", or deliver = \"inline\" or \"token\" for this host";
     Failure::new(FailureKind::Settings, format!("{who} needs an agent that stays")).hint(hint)
+}
+
+/// Gives the user name that the settings have for a provider.
+fn username(recipe: &Recipe) -> Option<String> {
+    match &recipe.name {
+        RouteName::Provider(name) => recipe.settings.provider(name)?.1.username.clone(),
+        RouteName::Host(_) => None,
+    }
 }
 
 fn bearer(token: &Secret<String>, pair: &Pair) -> Credential {

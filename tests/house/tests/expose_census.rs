@@ -72,6 +72,10 @@ const CENSUS: &[(&str, usize, &str)] = &[
         "the operating system's store takes the value that a person asked it to keep",
     ),
     ("common/os-store/src/whole.rs", 1, "the chunks of a kept value are put together"),
+    ("common/protocols/src/answer.rs", 3, "a token is checked, and secrets are written into an answer that is wiped"),
+    ("common/protocols/src/git.rs", 1, "the token is written for git"),
+    ("common/protocols/src/github.rs", 1, "the token is written as gh writes it"),
+    ("common/protocols/src/vault.rs", 1, "the token is written for vault and bao"),
     ("common/protocols/src/terraform.rs", 1, "the token is checked before it is printed for Terraform"),
     (
         "helpers/credmint-agent/src/bridge/forward.rs",

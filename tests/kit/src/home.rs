@@ -236,7 +236,7 @@ pub fn executable(name: &str) -> PathBuf {
 
 /// Finds one of our executables beside the running test, or below CARGO_TARGET_DIR.
 pub fn find_executable(name: &str) -> Option<PathBuf> {
-    let is_ours = name.starts_with("credmint") || name.starts_with("terraform-credentials-");
+    let is_ours = name.contains("credmint") || name.starts_with("terraform-credentials-");
     if !is_ours || name.contains('/') {
         return None;
     }

@@ -33,8 +33,15 @@ pub(crate) const HOST: Keys = &[
     PEER,
 ];
 /// A provider is a host that the programs of its own ecosystem ask for: nothing of it goes through the bridge.
-pub(crate) const PROVIDER: Keys =
-    &[&[may("identity"), must("issuer"), may("token_issuer"), may("hosts"), may("minimum_life"), may("confirm")]];
+pub(crate) const PROVIDER: Keys = &[&[
+    may("identity"),
+    must("issuer"),
+    may("token_issuer"),
+    may("hosts"),
+    may("username"),
+    may("minimum_life"),
+    may("confirm"),
+]];
 pub(crate) const BRIDGE: Keys = &[&[may("port"), may("audit"), may("metrics_port")]];
 pub(crate) const AGENT: Keys = &[&[may("mode"), may("idle_exit"), may("after_renewal"), may("ask")]];
 
@@ -81,7 +88,7 @@ pub(crate) fn provider(table: &Table, known: &Settings) -> Result<Provider, Sett
         minimum_life: fields.optional("minimum_life", Item::duration_or_zero)?,
         confirm: fields.optional("confirm", Item::flag)?.unwrap_or_default(),
     };
-    Ok(Provider { host, hosts: hosts(&fields, known)? })
+    Ok(Provider { host, username: fields.optional("username", Item::text)?, hosts: hosts(&fields, known)? })
 }
 
 /// Reads the hosts of a provider: a host has one provider.

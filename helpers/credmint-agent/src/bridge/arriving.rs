@@ -23,6 +23,8 @@ pub(super) struct Arriving<B> {
     host: Hostname,
     quiet: Pin<Box<Sleep>>,
     is_quiet: bool,
+    /// Bytes that came without a pause.
+    in_a_row: usize,
 }
 
 /// Takes an answer, if it is one.
@@ -39,7 +41,10 @@ pub(super) fn accept<B>(response: Response<B>, host: &Hostname) -> Result<(Parts
     if parts.headers.contains_key(header::TRANSFER_ENCODING) {
         parts.headers.remove(header::CONTENT_LENGTH);
     }
-    Ok((parts, Arriving { body, host: host.clone(), quiet: Box::pin(sleep(LONGEST_QUIET)), is_quiet: false }))
+    Ok((
+        parts,
+        Arriving { body, host: host.clone(), quiet: Box::pin(sleep(LONGEST_QUIET)), is_quiet: false, in_a_row: 0 },
+    ))
 }
 
 fn broken(host: &Hostname, how: &str) -> Failure {
@@ -73,12 +78,22 @@ impl<B: Body<Data = Bytes, Error = hyper::Error> + Unpin> Body for Arriving<B> {
     type Error = BodyError;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        // One fast download would hold the only thread, and connections that are just made would be given up.
+        if self.in_a_row >= AT_ONCE {
+            self.in_a_row = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let polled = Pin::new(&mut self.body).poll_frame(cx);
+        if polled.is_pending() {
+            self.in_a_row = 0;
+        }
         match polled {
             Poll::Pending => self.wait(cx).map(|()| Some(Err(self.ended(&stopped())))),
             Poll::Ready(Some(Err(_))) => Poll::Ready(Some(Err(self.ended("broke off in the middle of an answer")))),
             Poll::Ready(Some(Ok(frame))) => {
                 self.is_quiet = false;
+                self.in_a_row += frame.data_ref().map_or(0, Bytes::len);
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(None) => Poll::Ready(None),
@@ -96,6 +111,8 @@ impl<B: Body<Data = Bytes, Error = hyper::Error> + Unpin> Body for Arriving<B> {
 
 /// As much as a client may send.
 const LONGEST_HEAD: usize = 64 * 1024;
+/// How much of a body is passed on before others have their turn.
+const AT_ONCE: usize = 128 * 1024;
 const LONGEST_QUIET: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
@@ -137,5 +154,29 @@ mod tests {
         arriving.is_quiet = false;
         poll_fn(|cx| arriving.wait(cx)).await;
         assert_eq!(start.elapsed().as_secs(), 240);
+    }
+
+    /// A body that is always there.
+    struct Endless;
+
+    impl Body for Endless {
+        type Data = Bytes;
+        type Error = hyper::Error;
+
+        fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+            Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[7; 32 * 1024])))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_always_there_lets_others_have_their_turn() {
+        let host = Hostname::from_comparison_form("registry.corp.example").expect("valid");
+        let (_, mut arriving) = accept(Response::new(Endless), &host).expect("an answer");
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let mut in_a_row = || {
+            let ready = std::iter::from_fn(|| Some(Pin::new(&mut arriving).poll_frame(&mut cx).is_ready()));
+            ready.take(100).take_while(|is_ready| *is_ready).count()
+        };
+        assert_eq!((in_a_row(), in_a_row()), (4, 4));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::connection::Connection;
+use crate::connection::{Connection, field};
 use crate::roads::Road;
 
 /// What many downloads at once came to.
@@ -20,11 +20,11 @@ pub(crate) struct Crowd {
     pub(crate) took: Duration,
 }
 
-/// Downloads over 64 connections for so long, each reading as fast as it can.
+/// Downloads over 64 connections for so long, or to the end of the archive, each reading as fast as it can.
 pub(crate) fn of_readers(road: &Road, process: u32) -> Crowd {
-    crowd(road, process, |connection, start| {
+    crowd(road, process, |connection, start, left| {
         let mut bytes = 0;
-        while start.elapsed() < READING {
+        while bytes < left && start.elapsed() < READING {
             bytes += connection.read();
         }
         bytes
@@ -33,13 +33,13 @@ pub(crate) fn of_readers(road: &Road, process: u32) -> Crowd {
 
 /// Begins downloads over 64 connections that nobody reads on: what waits for them is the proxy's.
 pub(crate) fn of_sleepers(road: &Road, process: u32) -> Crowd {
-    crowd(road, process, |_, start| {
+    crowd(road, process, |_, start, _| {
         thread::sleep(SLEEPING.saturating_sub(start.elapsed()));
         0
     })
 }
 
-fn crowd(road: &Road, process: u32, each: impl Fn(&mut Connection, Instant) -> u64 + Sync) -> Crowd {
+fn crowd(road: &Road, process: u32, each: impl Fn(&mut Connection, Instant, u64) -> u64 + Sync) -> Crowd {
     let before = resident(process);
     let (start, bytes, most) = (Instant::now(), AtomicU64::new(0), AtomicU64::new(before));
     thread::scope(|scope| {
@@ -47,8 +47,9 @@ fn crowd(road: &Road, process: u32, each: impl Fn(&mut Connection, Instant) -> u
             .map(|_| {
                 scope.spawn(|| {
                     let mut connection = Connection::open(road);
-                    let (_, first) = connection.begin(&road.archive);
-                    bytes.fetch_add(first + each(&mut connection, start), Ordering::Relaxed);
+                    let (head, first) = connection.begin(&road.archive);
+                    let size: u64 = field(&head, "content-length").expect("a length").parse().expect("a number");
+                    bytes.fetch_add(first + each(&mut connection, start, size - first), Ordering::Relaxed);
                 })
             })
             .collect();

@@ -8,7 +8,7 @@ use credmint_https::{Answer, host_and_port};
 use credmint_identities::{SubjectToken, encode_form};
 use credmint_settings::AwsSts;
 use credmint_vocabulary::{Secret, Timestamp};
-use http::{HeaderValue, header};
+use http::header;
 use url::Url;
 
 use crate::access_keys::{AccessKeys, account_of};
@@ -21,6 +21,7 @@ use crate::grant::{Grant, Granted, World, needed};
 use crate::oidc::check_audience;
 use crate::prepared::{clock_note, known};
 use crate::template::fill;
+use crate::wiped::sensitive;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const VERSION: &str = "2011-06-15";
@@ -39,7 +40,7 @@ pub(crate) async fn grant(
     world: &World<'_>,
 ) -> Result<Grant, GrantError> {
     let subject = needed(subject)?;
-    settings.token_audience.as_deref().map_or(Ok(()), |wanted| check_audience(subject, wanted))?;
+    check_audience(subject, settings.token_audience.as_deref())?;
     let session = session_name(&fill(&settings.session_name, known(Some(subject)))?);
     let address = settings.address();
     let authority = Authority::at(&address, &settings.peer, world)?;
@@ -150,12 +151,6 @@ fn place(address: &str) -> Result<(String, String), GrantError> {
     let url = Url::parse(&format!("{address}/")).ok();
     let place = url.and_then(|url| Some((host_and_port(&url)?, url.path().to_owned())));
     place.ok_or_else(|| GrantError::Settings("the address of STS is no URL".to_owned()))
-}
-
-fn sensitive(text: &str) -> Result<HeaderValue, GrantError> {
-    let mut value = HeaderValue::from_str(text).map_err(|_| GrantError::UnfitToken)?;
-    value.set_sensitive(true);
-    Ok(value)
 }
 
 /// Takes the keys out of a success, and makes an error of everything else.

@@ -17,7 +17,7 @@ pub(crate) async fn grant(
     world: &World<'_>,
 ) -> Result<Grant, GrantError> {
     let subject = needed(subject)?;
-    settings.token_audience.as_deref().map_or(Ok(()), |wanted| check_audience(subject, wanted))?;
+    check_audience(subject, settings.token_audience.as_deref())?;
     let (trust, time) = (trust(&settings.peer), (world.now, world.deadline));
     let address = format!("{}/{}/oauth2/v2.0/token", settings.endpoint, settings.tenant);
     let endpoint = TokenEndpoint::find(None, Some(&address), world.https, &trust, world.deadline).await?;

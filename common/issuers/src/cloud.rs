@@ -7,13 +7,14 @@ use std::time::Duration;
 use credmint_https::Answer;
 use credmint_identities::{TokenEndpoint, TokenEndpointError, quotable};
 use credmint_vocabulary::{Expiry, Secret, Timestamp};
-use http::{HeaderValue, header};
+use http::header;
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
 
 use crate::authority::Authority;
 use crate::error::GrantError;
-use crate::grant::{BearerToken, Grant, Granted};
-use crate::wiped::{secret, to_json};
+use crate::grant::{BearerToken, Grant, Granted, stands_in_a_header};
+use crate::wiped::{secret, sensitive, to_json};
 
 /// What to look for in a refusal's words or status, what it means, and the next step.
 pub(crate) type Told = (&'static str, &'static str, &'static str);
@@ -54,8 +55,7 @@ pub(crate) fn token_of(body: &[u8], endpoint: &TokenEndpoint, now: Timestamp) ->
 
 /// Makes a bearer token of a text that can stand in a header.
 pub(crate) fn bearer(token: Secret<String>, expires: Expiry) -> Option<BearerToken> {
-    let fit = !token.is_empty() && token.expose().bytes().all(|byte| byte.is_ascii_graphic());
-    fit.then_some(BearerToken { token, expires: Some(expires) })
+    stands_in_a_header(&token).then_some(BearerToken { token, expires: Some(expires) })
 }
 
 /// Grants a token.
@@ -85,8 +85,7 @@ pub(crate) async fn post(
     body: &impl Serialize,
     token: &Secret<String>,
 ) -> Result<Answer, GrantError> {
-    let mut value = HeaderValue::try_from(format!("Bearer {}", token.expose())).map_err(|_| GrantError::UnfitToken)?;
-    value.set_sensitive(true);
+    let value = sensitive(&Zeroizing::new(format!("Bearer {}", token.expose())))?;
     let request = authority.request("POST", path).header(header::CONTENT_TYPE, "application/json");
     let request = request.header(header::ACCEPT, "application/json").header(header::AUTHORIZATION, value);
     authority.send(request.body(std::mem::take(&mut *to_json(body))), None).await

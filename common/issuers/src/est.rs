@@ -21,6 +21,7 @@ use crate::grant::{Grant, Granted, World, needed, refuse_expired};
 use crate::pending::Pending;
 use crate::prepared::{Prepared, clock_note};
 use crate::vault::{client_identity, read_needed};
+use crate::wiped::sensitive;
 
 /// What proves who asks.
 #[derive(Default)]
@@ -103,11 +104,11 @@ async fn enrol(
 
 async fn proof(auth: &EstAuth, subject: Option<&SubjectToken>, world: &World<'_>) -> Result<Proof, GrantError> {
     let authorization = match auth {
-        EstAuth::Bearer => Some(sensitive(Zeroizing::new(format!("Bearer {}", needed(subject)?.token.expose())))?),
+        EstAuth::Bearer => Some(sensitive(&Zeroizing::new(format!("Bearer {}", needed(subject)?.token.expose())))?),
         EstAuth::Basic { username, password } => {
             let password = read_needed(password, "the password", world).await?;
             let pair = Zeroizing::new(format!("{username}:{}", password.expose()));
-            Some(sensitive(Zeroizing::new(format!("Basic {}", *Zeroizing::new(STANDARD.encode(pair.as_bytes())))))?)
+            Some(sensitive(&Zeroizing::new(format!("Basic {}", *Zeroizing::new(STANDARD.encode(pair.as_bytes())))))?)
         }
         EstAuth::Cert { certificate, key } => {
             let client = Some(Arc::new(client_identity(certificate, key, world).await?));
@@ -116,12 +117,6 @@ async fn proof(auth: &EstAuth, subject: Option<&SubjectToken>, world: &World<'_>
         _ => return Err(GrantError::Settings("a method of EST that this version does not know".to_owned())),
     };
     Ok(Proof { authorization, client: None })
-}
-
-fn sensitive(value: Zeroizing<String>) -> Result<HeaderValue, GrantError> {
-    let mut value = HeaderValue::from_str(&value).map_err(|_| GrantError::UnfitToken)?;
-    value.set_sensitive(true);
-    Ok(value)
 }
 
 /// Sends the request until it is answered or there is no time left, and keeps it where the answer is still to come.

@@ -22,7 +22,7 @@ pub(crate) async fn grant(
     world: &World<'_>,
 ) -> Result<Grant, GrantError> {
     let subject = needed(subject)?;
-    settings.token_audience.as_deref().map_or(Ok(()), |wanted| check_audience(subject, wanted))?;
+    check_audience(subject, settings.token_audience.as_deref())?;
     let token = exchanged(settings, subject, world).await?;
     let token = match &settings.service_account {
         Some(account) => impersonated(settings, account, &token.token, world).await?,

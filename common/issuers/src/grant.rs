@@ -81,6 +81,11 @@ pub struct BearerToken {
     pub expires: Option<Expiry>,
 }
 
+/// Tells whether a token can be a bearer token: it stands in a header.
+pub(crate) fn stands_in_a_header(token: &Secret<String>) -> bool {
+    !token.is_empty() && token.expose().bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 impl Granted {
     /// Gives the time at which the credential ends, if it is known.
     #[must_use]

@@ -35,7 +35,7 @@ pub(crate) async fn grant(
     world: &World<'_>,
 ) -> Result<Grant, GrantError> {
     let subject = needed(subject)?;
-    settings.token_audience.as_deref().map_or(Ok(()), |wanted| check_audience(subject, wanted))?;
+    check_audience(subject, settings.token_audience.as_deref())?;
     let authority = Authority::at(&settings.address, &settings.peer, world)?;
     let (namespace, account) = (&settings.namespace, &settings.service_account);
     let mut spec = json!({ "audiences": settings.audiences });

@@ -19,15 +19,14 @@ pub(crate) fn grant(
     if let Some(ended) = expires.filter(|ended| *ended <= world.now) {
         return Err(GrantError::Expired { ended, seconds: world.now.remaining(ended).as_secs() });
     }
-    if let Some(wanted) = &settings.audience {
-        check_audience(subject, wanted)?;
-    }
+    check_audience(subject, settings.audience.as_deref())?;
     let token = subject.token.copied();
     Ok(Grant { credential: Granted::Token(BearerToken { token, expires }), notes: Vec::new(), lease: None })
 }
 
-/// Refuses a token that is for somebody else, before it goes anywhere.
-pub(crate) fn check_audience(subject: &SubjectToken, wanted: &str) -> Result<(), GrantError> {
+/// Refuses a token that is for somebody else than is wanted, if that is said, before it goes anywhere.
+pub(crate) fn check_audience(subject: &SubjectToken, wanted: Option<&str>) -> Result<(), GrantError> {
+    let Some(wanted) = wanted else { return Ok(()) };
     let Some(claims) = &subject.claims else {
         return Err(GrantError::Opaque { wanted: wanted.to_owned() });
     };

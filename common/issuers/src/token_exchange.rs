@@ -12,7 +12,7 @@ use credmint_vocabulary::{Secret, printable};
 use serde::Deserialize;
 
 use crate::error::GrantError;
-use crate::grant::{BearerToken, Grant, Granted, World, needed};
+use crate::grant::{BearerToken, Grant, Granted, World, needed, stands_in_a_header};
 use crate::wiped::secret;
 
 /// `grant_type` of RFC 8693 §2.1.
@@ -98,8 +98,7 @@ fn granted(
     if !bearer {
         return Err(malformed(endpoint, "the token is not of type Bearer"));
     }
-    let fit = answered.access_token.expose().bytes().all(|byte| byte.is_ascii_graphic());
-    if answered.access_token.is_empty() || !fit {
+    if !stands_in_a_header(&answered.access_token) {
         return Err(malformed(endpoint, "access_token is empty or has characters that no token has"));
     }
     let notes = notes(settings, &answered, &endpoint.who());

@@ -11,7 +11,7 @@ use credmint_vocabulary::{Expiry, Secret, printable};
 use serde_json::value::RawValue;
 
 use crate::error::GrantError;
-use crate::grant::{BearerToken, Grant, Granted, World};
+use crate::grant::{BearerToken, Grant, Granted, World, stands_in_a_header};
 use crate::vault::{Call, Envelope, Line, Reply, check_path, give_back, life, log_in, told};
 
 /// Borrows the fields of an object from the body that holds them.
@@ -69,8 +69,7 @@ fn field(data: &RawValue, settings: &VaultSecret, reply: &Reply) -> Result<Secre
     };
     let text: String = serde_json::from_str(value.get()).map_err(|_| reply.malformed("the field is no text"))?;
     let token = Secret::new(text);
-    let fit = !token.is_empty() && token.expose().bytes().all(|byte| byte.is_ascii_graphic());
-    if fit { Ok(token) } else { Err(GrantError::UnfitToken) }
+    if stands_in_a_header(&token) { Ok(token) } else { Err(GrantError::UnfitToken) }
 }
 
 fn fields<'a>(data: &'a RawValue, reply: &Reply) -> Result<Fields<'a>, GrantError> {

@@ -1,12 +1,22 @@
-//! JSON with secrets in it, without copies left behind.
+//! JSON and header fields with secrets in them, without copies left behind.
 //! Values come in and one buffer of exactly the right size goes out; a text in an answer becomes a secret at once.
 //! Touches nothing else.
 
 use std::io::{self, Write};
 
 use credmint_vocabulary::Secret;
+use http::HeaderValue;
 use serde::{Deserialize, Deserializer, Serialize};
 use zeroize::Zeroizing;
+
+use crate::error::GrantError;
+
+/// Makes a header field that is never shown.
+pub(crate) fn sensitive(text: &str) -> Result<HeaderValue, GrantError> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| GrantError::UnfitToken)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
 
 /// Writes a value as JSON into a buffer that never grows: growing leaves copies behind.
 pub(crate) fn to_json(value: &impl Serialize) -> Zeroizing<Vec<u8>> {

@@ -46,11 +46,12 @@ const CENSUS: &[(&str, usize, &str)] = &[
         "the token into the form that is posted; the session token into its header, marked sensitive; names and times out of the answer",
     ),
     ("common/issuers/src/azure.rs", 1, "the token as the client's assertion into the form that is posted"),
-    ("common/issuers/src/cloud.rs", 2, "a granted token is checked; a bearer token into the header, marked sensitive"),
+    ("common/issuers/src/cloud.rs", 1, "a bearer token into the header, marked sensitive"),
     ("common/issuers/src/est.rs", 2, "token or password into the Authorization header, marked sensitive"),
     ("common/issuers/src/google_sts.rs", 1, "the token into the form that is posted"),
+    ("common/issuers/src/grant.rs", 1, "a granted token is checked to be one that stands in a header"),
     ("common/issuers/src/step_ca.rs", 1, "the token into the body of `/1.0/sign`"),
-    ("common/issuers/src/token_exchange.rs", 3, "subject and actor token into the form; the granted token is checked"),
+    ("common/issuers/src/token_exchange.rs", 2, "subject and actor token into the form"),
     ("common/issuers/src/vault/login.rs", 4, "token or secret ID into the body of the login; a path out of a source"),
     (
         "common/issuers/src/vault/sign_in/begin.rs",
@@ -64,7 +65,6 @@ const CENSUS: &[(&str, usize, &str)] = &[
         "state, code and nonce into the query that Vault wants, which is wiped",
     ),
     ("common/issuers/src/vault/transport.rs", 1, "the client token into the header, marked sensitive"),
-    ("common/issuers/src/vault_secret.rs", 1, "the field that was read is checked to be a token"),
     ("common/os-store/src/manifest.rs", 1, "the manifest of a kept value is read, and the value may stand in it"),
     (
         "common/os-store/src/os_store.rs",

@@ -7,34 +7,23 @@ use std::ffi::OsString;
 use zeroize::Zeroizing;
 
 use crate::answer::{AnswerError, Credential};
-use crate::program::{CallError, texts};
-
-/// Says what the program was started for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Call {
-    /// `--help` alone.
-    Help,
-    /// `--version` alone.
-    Version,
-    /// The token of a host; `github.com` where none is named.
-    Token(String),
-}
+use crate::program::{Asked, CallError, texts};
 
 /// Reads `auth token [--hostname HOST]`; also with `=`, and with `-h`, as `gh` has it.
 ///
 /// # Errors
 /// [`CallError`], with what is wrong first.
-pub fn call(arguments: Vec<OsString>) -> Result<Call, CallError> {
+pub fn call(arguments: Vec<OsString>) -> Result<Asked, CallError> {
     let texts = texts(arguments)?;
     let words: Vec<&str> = texts.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["--help"] => Ok(Call::Help),
-        ["--version"] => Ok(Call::Version),
-        ["auth", "token"] => Ok(Call::Token("github.com".to_owned())),
-        ["auth", "token", "--hostname" | "-h", host] => Ok(Call::Token((*host).to_owned())),
+        ["--help"] => Ok(Asked::Help),
+        ["--version"] => Ok(Asked::Version),
+        ["auth", "token"] => Ok(Asked::Provider("github.com".to_owned())),
+        ["auth", "token", "--hostname" | "-h", host] => Ok(Asked::Provider((*host).to_owned())),
         ["auth", "token", one] => {
             let host = one.strip_prefix("--hostname=").ok_or(CallError::UnknownVerb(VERBS))?;
-            Ok(Call::Token(host.to_owned()))
+            Ok(Asked::Provider(host.to_owned()))
         }
         _ => Err(CallError::UnknownVerb(VERBS)),
     }

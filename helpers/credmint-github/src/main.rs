@@ -4,10 +4,14 @@
 
 use std::process::ExitCode;
 
-mod call;
 #[path = "../../credmint-aws/src/program.rs"]
 mod program;
 
+use credmint_protocols::github;
+use program::Program;
+
 fn main() -> ExitCode {
-    call::run()
+    let (name, help) = (env!("CARGO_PKG_NAME"), include_str!("help.txt"));
+    let asked = || github::call(std::env::args_os().skip(1).collect());
+    Program { name, help, absent: None, failed: None }.run(asked, &|credential, _| github::answer(credential))
 }

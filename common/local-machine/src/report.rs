@@ -1,12 +1,12 @@
-//! How a failure reaches the person: standard error, the terminal, and the file of last failures.
-//! A failure comes in, an exit status goes out.
+//! How an answer reaches the program that asked, and a failure the person: standard error, the terminal, the file of last failures.
+//! An answer or a failure comes in, an exit status goes out.
 //! Writes each text in one piece, so that lines of several helpers do not mix.
 
 use std::process::ExitCode;
 
 use credmint_vocabulary::{Failure, FailureKind};
 
-use crate::{clock, last_failure, terminal};
+use crate::{clock, last_failure, streams, terminal};
 
 /// Tells a failure wherever a person might look, and gives the exit status of its kind.
 #[must_use]
@@ -16,6 +16,18 @@ pub fn failure(program: &str, hostname: Option<&str>, failure: &Failure) -> Exit
     terminal::say(&one_line(program, &failure));
     last_failure::record(program, hostname, &failure, clock::now());
     ExitCode::from(failure.kind.exit_status())
+}
+
+/// Prints an answer; that nobody takes it is told as any failure.
+#[must_use]
+pub fn answer(program: &str, hostname: Option<&str>, bytes: &[u8]) -> ExitCode {
+    match streams::write_stdout(bytes) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let what = format!("the answer cannot be written: {error}");
+            failure(program, hostname, &Failure::new(FailureKind::Unreachable, what))
+        }
+    }
 }
 
 /// Makes a panic say whose it is and nothing else: its message could hold anything.

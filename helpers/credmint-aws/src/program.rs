@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{Answer, Ask, Credential, Got, WireSecret};
-use credmint_local_machine::{ask_agent, clock, hardening, knock, last_failure, report, streams};
+use credmint_local_machine::{ask_agent, clock, hardening, knock, last_failure, report};
 use credmint_protocols::{AccessKeys, AnswerError, Asked, CallError};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName, Timestamp};
 use zeroize::Zeroizing;
@@ -101,13 +101,7 @@ impl Program {
     }
 
     fn print(&self, bytes: &[u8]) -> ExitCode {
-        match streams::write_stdout(bytes) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                let failure = Failure::new(FailureKind::Unreachable, format!("the answer cannot be written: {error}"));
-                report::failure(self.name, None, &failure)
-            }
-        }
+        report::answer(self.name, None, bytes)
     }
 }
 

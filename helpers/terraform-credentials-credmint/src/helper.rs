@@ -81,13 +81,7 @@ impl Helper {
     }
 
     fn print(&self, bytes: &[u8], request: Option<&Request>) -> ExitCode {
-        match streams::write_stdout(bytes) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                let failure = Failure::new(FailureKind::Unreachable, format!("the answer cannot be written: {error}"));
-                report::failure(self.name, request.map(|request| request.hostname.as_str()), &failure)
-            }
-        }
+        report::answer(self.name, request.map(|request| request.hostname.as_str()), bytes)
     }
 }
 

@@ -9,6 +9,7 @@ pub mod git;
 pub mod github;
 pub mod google;
 pub mod kubernetes;
+pub mod plain;
 mod program;
 pub mod terraform;
 pub mod vault;

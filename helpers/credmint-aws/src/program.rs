@@ -2,14 +2,17 @@
 //! What was asked comes in; the client's own form of the credential, or a failure that a person can act on, goes out.
 //! Shared by the programs of the providers, which differ in that form. Nothing is written before it is whole.
 
+#[path = "form.rs"]
+mod form;
+
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{Answer, Ask, Credential, Got, WireSecret};
+use credmint_agent_protocol::{Answer, Ask, Credential, Got};
 use credmint_local_machine::{ask_agent, clock, hardening, knock, last_failure, report};
-use credmint_protocols::{AccessKeys, AnswerError, Asked, CallError};
-use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName, Timestamp};
-use zeroize::Zeroizing;
+use credmint_protocols::{Asked, CallError};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName};
+use form::{Form, written};
 
 /// Describes a program.
 pub(crate) struct Program {
@@ -22,10 +25,6 @@ pub(crate) struct Program {
     /// How the client is told a failure on standard output, with exit status 0; `None`: on standard error.
     pub(crate) failed: Option<fn(&Failure) -> Vec<u8>>,
 }
-
-/// Writes a credential in the client's form.
-pub(crate) type Form<'f> =
-    &'f dyn Fn(&credmint_protocols::Credential<'_>, Timestamp) -> Result<Zeroizing<Vec<u8>>, AnswerError>;
 
 impl Program {
     /// Serves one call.
@@ -103,29 +102,6 @@ impl Program {
     fn print(&self, bytes: &[u8]) -> ExitCode {
         report::answer(self.name, None, bytes)
     }
-}
-
-/// Puts a credential into the client's form.
-fn written(credential: &Credential, form: Form<'_>) -> Result<Zeroizing<Vec<u8>>, String> {
-    let keys = match (&credential.access_key_id, &credential.secret_access_key, &credential.session_token) {
-        (Some(id), Some(secret), Some(token)) => Some(AccessKeys {
-            access_key_id: id,
-            secret_access_key: secret.secret(),
-            session_token: token.secret(),
-            account_id: credential.account_id.as_deref(),
-        }),
-        _ => None,
-    };
-    let expires = credential.expires_at.as_deref().map(Timestamp::from_rfc3339).transpose();
-    let seen = credmint_protocols::Credential {
-        token: credential.token.as_ref().map(WireSecret::secret),
-        certificate_pem: credential.client_certificate_pem.as_deref(),
-        private_key_pem: credential.client_private_key_pem.as_ref().map(WireSecret::secret),
-        username: credential.username.as_deref(),
-        keys,
-        expires: expires.map_err(|_| "its end is no time".to_owned())?,
-    };
-    form(&seen, clock::now()).map_err(|error| error.to_string())
 }
 
 /// How long a call may take in all: Google's libraries wait for five seconds at least, thirty as a rule; the others longer.

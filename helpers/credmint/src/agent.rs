@@ -7,13 +7,13 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{
-    Answer, Ask, CertificateWanted, Got, Login, Logout, Pasted, Reply, RunOpen, RunWanted, ask as converse,
+    Answer, Ask, CertificateWanted, Credential, Got, Login, Logout, Pasted, Reply, RunOpen, RunWanted, ask as converse,
 };
 use credmint_local_machine::{
-    AskAgentError, Connection, SettingsFiles, ask_agent, ask_running, attend_sign_in, clock, environment,
+    AskAgentError, Connection, SettingsFiles, ask_agent, ask_running, attend_sign_in, clock, environment, knock,
     open_run as open_at_agent, start, supply,
 };
-use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Timestamp};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, RouteName, Timestamp};
 
 use crate::programs;
 
@@ -58,6 +58,17 @@ pub(crate) fn ask_or_once(ask: &dyn Fn() -> Ask) -> Result<Answer, Failure> {
 pub(crate) fn ask_or_start(ask: Ask) -> Result<Answer, Failure> {
     let answer = ask_agent(ask, None, deadline()).map_err(|error| failure(&error))?;
     answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
+}
+
+/// Asks for the credential of a host or a provider, which may take an issuer; `None` when the settings name no route.
+pub(crate) fn get(name: &RouteName) -> Result<Option<Credential>, Failure> {
+    let deadline = Deadline::after(Instant::now(), PATIENCE * 2);
+    let answer = ask_agent(Ask::Get(about(name)), knock(deadline), deadline);
+    match answered(Some(answer.map_err(|error| error.failure(&name.to_string()))?))? {
+        Some(Answer::Credential(credential)) => Ok(Some(credential)),
+        Some(Answer::None) | None => Ok(None),
+        Some(other) => Err(unexpected(&other)),
+    }
 }
 
 /// Asks for a certificate, which may take an issuer and an upstream; starts an agent if there is none.

@@ -13,6 +13,7 @@ use crate::cert::CertArguments;
 use crate::enrol::ByHandArguments;
 use crate::examples;
 use crate::exec::{EnvArguments, ExecArguments};
+use crate::print::PrintArguments;
 
 /// Credentials for Terraform and OpenTofu, minted when they are needed and never written to disk.
 ///
@@ -118,6 +119,18 @@ pub(crate) enum Command {
     /// 77 refused, 69 not reached or not trusted, 78 settings.
     #[command(after_help = examples::CERT)]
     Cert(CertArguments),
+    /// Print the credential of a provider, for scripts.
+    ///
+    /// NAME is that of a [provider.NAME] table of the settings, or one of its hosts; or a host whose token Terraform gets itself.
+    /// Standard output has the secret and nothing else; what fails is told on standard error, and nothing is printed.
+    ///
+    /// A program that runs for long should not be given what is printed: it ends. What AWS SDKs, Google's libraries, clients of
+    /// Kubernetes, git and others start by themselves asks anew each time: credmint-aws, credmint-google and their like.
+    ///
+    /// `env` assigns a token to GOOGLE_OAUTH_ACCESS_TOKEN, KUBE_TOKEN, GITHUB_TOKEN or VAULT_TOKEN by its issuer, that of a host
+    /// to TF_TOKEN_…; keys to AWS_…, a certificate and its key to KUBE_CLIENT_CERT_DATA and KUBE_CLIENT_KEY_DATA.
+    #[command(after_help = examples::PRINT)]
+    Print(PrintArguments),
     /// Run a program that reaches the hosts of the settings, and nothing that has to be installed for it.
     ///
     /// The program, and what it starts, has a CLI configuration of its own for as long as it runs: yours, with the hosts of the
@@ -368,7 +381,7 @@ fn verb(word: Option<&std::ffi::OsString>) -> &'static str {
 }
 
 /// Verbs whose arguments have values that clap can refuse, without saying how it is used.
-const VERBS: [&str; 4] = ["setup ", "login ", "demo ", "completion "];
+const VERBS: [&str; 5] = ["setup ", "login ", "demo ", "completion ", "print "];
 
 /// Finds the tip or the usage line of what clap says, in a form that a shell takes: there, `<HOST>` is a redirection.
 fn next(text: &str, verb: &str) -> String {

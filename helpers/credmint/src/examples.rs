@@ -61,6 +61,14 @@ Examples:
   credmint cert registry.corp.example --self-check
   credmint cert registry.corp.example --pem | openssl x509 -noout -text";
 
+/// `credmint print`.
+pub(crate) const PRINT: &str = "\
+Examples:
+  credmint print lab | docker login --username oauth2 --password-stdin
+  credmint print prod --format env     for eval, in sh
+  credmint print prod --format json | jq -r .expires_at
+  credmint print lab --format env --variable GITLAB_TOKEN";
+
 /// `credmint exec`.
 pub(crate) const EXEC: &str = "\
 Examples:

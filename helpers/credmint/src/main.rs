@@ -1,6 +1,6 @@
 //! `credmint`, the executable for people: sets up, shows, explains, demonstrates.
 //! Arguments come in, text for people or JSON goes out, and an exit status that says whose turn it is.
-//! Holds no credential: what it shows comes from the agent, which sends none to it.
+//! Holds no credential, except for `credmint print`: what it shows comes from the agent, which sends none to it.
 
 mod agent;
 mod cert;
@@ -18,6 +18,7 @@ mod life;
 mod lock;
 mod out;
 mod people_host;
+mod print;
 mod programs;
 mod run;
 mod setup;

@@ -9,7 +9,7 @@ use clap::CommandFactory;
 use credmint_vocabulary::Failure;
 
 use crate::command_line::{Command, CommandLine, Parsed, parse};
-use crate::{cert, demo, exec, explain, lock, out, setup, sign_in, status};
+use crate::{cert, demo, exec, explain, lock, out, print, setup, sign_in, status};
 
 /// Runs what the arguments say.
 pub(crate) fn from_arguments(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -35,6 +35,7 @@ fn run(parsed: &Parsed) -> Result<ExitCode, Failure> {
         Parsed::Command(Command::Status(arguments)) => status::run(arguments)?,
         Parsed::Command(Command::Explain(arguments)) => explain::run(arguments)?,
         Parsed::Command(Command::Cert(arguments)) => return cert::run(arguments),
+        Parsed::Command(Command::Print(arguments)) => return print::run(arguments),
         Parsed::Command(Command::Exec(arguments)) => return exec::run(arguments),
         Parsed::Command(Command::Env(arguments)) => exec::env(arguments)?,
         Parsed::Command(Command::Agent(arguments)) => status::run_agent(&arguments.command)?,

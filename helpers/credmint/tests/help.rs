@@ -27,7 +27,7 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn help_is_like_the_golden_files() {
-    let verbs: [&[&str]; 18] = [
+    let verbs: [&[&str]; 19] = [
         &[],
         &["setup"],
         &["login"],
@@ -38,6 +38,7 @@ fn help_is_like_the_golden_files() {
         &["status"],
         &["explain"],
         &["cert"],
+        &["print"],
         &["exec"],
         &["env"],
         &["agent"],

@@ -75,6 +75,11 @@ const CENSUS: &[(&str, usize, &str)] = &[
     ("common/protocols/src/answer.rs", 3, "a token is checked, and secrets are written into an answer that is wiped"),
     ("common/protocols/src/git.rs", 1, "the token is written for git"),
     ("common/protocols/src/github.rs", 1, "the token is written as gh writes it"),
+    (
+        "common/protocols/src/plain.rs",
+        4,
+        "token, keys and private key into what a shell reads, in a buffer that is wiped",
+    ),
     ("common/protocols/src/vault.rs", 1, "the token is written for vault and bao"),
     ("common/protocols/src/terraform.rs", 1, "the token is checked before it is printed for Terraform"),
     (

@@ -128,3 +128,43 @@ fn a_failure_has_the_form_that_its_client_shows() {
     assert!(refusal["message"].as_str().is_some_and(|text| text.contains("WORKLOAD_TOKEN is not set")), "{refusal}");
     user.canary.check(&user.home);
 }
+
+#[test]
+fn a_script_prints_a_credential_in_the_form_that_it_wants() {
+    let provider = OpenIdProvider::start();
+    let (mut user, token) = home_with(&provider, "hosts = [\"gitlab.corp.example\"]\nusername = \"ci\"");
+    let print = |user: &User, arguments: &[&str]| {
+        let output = user.home.run("credmint").arg("print").args(arguments.iter().copied()).answer().output();
+        assert!(output.code != Some(0) || output.stderr.is_empty(), "{}", output.stderr);
+        output
+    };
+    // 1. By the name, by the route's name and by a host; nothing but the token.
+    for name in ["prod", "provider/prod", "gitlab.corp.example", "https://GitLab.corp.example/"] {
+        assert_eq!(print(&user, &[name]).success().stdout, format!("{token}\n"));
+    }
+    assert_eq!(print(&user, &["prod", "--format", "vault"]).success().stdout, token);
+    // 2. What a shell reads, read by one.
+    let line = print(&user, &["prod", "--format", "env", "--variable", "GITLAB_TOKEN"]).success().stdout;
+    let shell = user.home.run("/bin/sh").input(format!("{line}printf %s \"$GITLAB_TOKEN\"")).answer().output();
+    assert_eq!(shell.success().stdout, token);
+    // 3. The forms of clients.
+    let all: Value = print(&user, &["prod", "-f", "json"]).success().json();
+    assert!(all["token"] == json!(token) && all["username"] == json!("ci") && all["expires_at"].is_string());
+    let docker: Value = print(&user, &["prod", "-f", "docker"]).success().json();
+    assert_eq!((&docker["ServerURL"], &docker["Username"]), (&json!("https://gitlab.corp.example"), &json!("ci")));
+    let git = print(&user, &["prod", "-f", "git"]).success().stdout;
+    assert!(git.starts_with("username=ci\n") && git.contains(&format!("password={token}\n")));
+    // 4. What there is not, and what nobody configured: one line, the next command, and nothing on standard output.
+    let refused = |user: &User, arguments: &[&str], status: i32, words: &str| {
+        let output = print(user, arguments);
+        assert_eq!((output.code, output.stdout.as_str()), (Some(status), ""), "{arguments:?}");
+        assert!(output.stderr.contains(words) && output.stderr.lines().count() == 2, "{}", output.stderr);
+    };
+    refused(&user, &["prod", "-f", "aws"], 78, "grants no access keys of AWS\nhint: credmint print provider/prod");
+    refused(&user, &["prod", "-f", "env"], 78, "--format env --variable NAME");
+    refused(&user, &["staging"], 78, "the settings have no provider/staging\n");
+    refused(&user, &["prod", "-f", "env", "--variable", "A;id"], 64, "a variable has letters");
+    user.home.set("WORKLOAD_TOKEN", "");
+    refused(&user, &["prod"], 77, "WORKLOAD_TOKEN is not set");
+    user.canary.check(&user.home);
+}

@@ -26,6 +26,18 @@ pub struct Explanation {
     /// Its kind and where it is, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_issuer_words: Option<String>,
+    /// Name of the issuer that grants unless the run is known to be an apply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_issuer: Option<String>,
+    /// Its kind and where it is, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_issuer_words: Option<String>,
+    /// What the run that asks is about; only for a provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<PhaseSeen>,
+    /// Who may ask, in words; empty: whoever is of the same user.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
     /// `bridge`, `token` or `inline`.
     #[serde(default)]
     pub deliver: String,
@@ -41,6 +53,19 @@ pub struct Explanation {
     /// The same of the token that goes with the certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_entry: Option<Box<EntryStatus>>,
+    /// The same of what is granted unless the run is known to be an apply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_entry: Option<Box<EntryStatus>>,
+}
+
+/// What a run is about, as far as it is known.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PhaseSeen {
+    /// `plan` or `apply`; none: it is not known.
+    #[serde(default)]
+    pub phase: Option<String>,
+    /// How that is known, or why not, in words.
+    pub why: String,
 }
 
 /// What an identity says when asked, without the token.

@@ -118,6 +118,15 @@ impl Ask {
         *usual_settings = usual_settings.take().or(usual);
     }
 
+    /// Says what the run is about, unless the caller said it.
+    pub fn say_phase(&mut self, phase: impl FnOnce() -> Option<String>) {
+        if let Self::Get(got) | Self::Explain(got) = self
+            && got.phase.is_none()
+        {
+            got.phase = phase();
+        }
+    }
+
     /// Says of which build its caller is, where that counts; an empty one says nothing, and is served by every agent.
     pub fn say_build(&mut self, build: &str) {
         match self {
@@ -152,6 +161,9 @@ pub struct Got {
     /// The caller's build; empty: it does not say.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub build: String,
+    /// What the caller says that the run is about, `plan` or `apply`; none: it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
 }
 
 /// What the agent answers; `need` may come once before the last, a sign-in tells what the person has to do, and a person

@@ -62,7 +62,7 @@ pub fn caller_reads(route: &Route<'_>) -> CallerReads {
         add_identity(&mut reads, identity);
     }
     add_issuer(&mut reads, route.issuer);
-    route.token().iter().for_each(|token| add_issuer(&mut reads, token.issuer));
+    route.token().iter().chain(&route.plan()).for_each(|other| add_issuer(&mut reads, other.issuer));
     reads
 }
 
@@ -182,6 +182,7 @@ mod tests {
             minimum_life: None,
             store: credmint_settings::Store::default(),
             confirm: false,
+            policy: credmint_settings::Policy::default(),
         };
         let mut settings = Settings::default();
         settings.identities.insert("job".into(), Identity::Env { variable: "WORKLOAD_TOKEN".into() });

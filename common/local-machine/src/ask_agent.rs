@@ -171,6 +171,7 @@ fn put(connection: &mut Connection, request: &mut Request, deadline: Deadline) -
     let remaining = deadline.remaining(Instant::now()).as_millis();
     let (named, usual) = (settings_files::caller_settings(), settings_files::caller_usual_settings());
     request.ask.fill_in(named, usual, u64::try_from(remaining).unwrap_or(u64::MAX));
+    request.ask.say_phase(|| environment::read(environment::CREDMINT_PHASE));
     if let Ask::Get(got) = &request.ask {
         let line = format!("{}: waiting for a credential for {}", got.program, got.hostname);
         connection.tell_when_slow(Deadline::after(Instant::now(), SLOW), line);

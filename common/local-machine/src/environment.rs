@@ -18,6 +18,8 @@ pub const CREDMINT_AGENT: &str = "CREDMINT_AGENT";
 pub const CREDMINT_SOCKET: &str = "CREDMINT_SOCKET";
 /// The agent's executable, in place of the one beside the helper or in `PATH`.
 pub const CREDMINT_AGENT_PROGRAM: &str = "CREDMINT_AGENT_PROGRAM";
+/// What the run is about, where the agent cannot see it: `plan` or `apply`.
+pub const CREDMINT_PHASE: &str = "CREDMINT_PHASE";
 /// What the variables of `credmint exec` replaced, as a JSON object; those that were not set are `null`.
 pub const CREDMINT_BEFORE_EXEC: &str = "CREDMINT_BEFORE_EXEC";
 /// Directory for sockets (XDG Base Directory).

@@ -3,6 +3,7 @@
 //! Knows no credential and no network: what passes through is wiped and never looked at.
 
 mod agent_program;
+mod ancestors;
 mod append;
 mod ask_agent;
 mod confirming;
@@ -37,6 +38,7 @@ pub mod streams;
 pub mod terminal;
 
 pub use agent_program::find as find_agent;
+pub use ancestors::{Ancestor, ancestors, resolved};
 pub use append::append_line;
 pub use ask_agent::{AskAgentError, ask_agent, ask_running, attend_sign_in, knock, open_run};
 #[cfg(unix)]

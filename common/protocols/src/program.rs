@@ -4,6 +4,8 @@
 
 use std::ffi::OsString;
 
+use credmint_vocabulary::Phase;
+
 /// Says what a program was started for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
@@ -13,6 +15,8 @@ pub enum Asked {
     Version,
     /// The credential of a provider, by its name or by a host.
     Provider(String),
+    /// The same, for a run that is said to be about this.
+    During(Phase, String),
     /// Something that its protocol has and that we leave undone: what comes on standard input is read.
     Nothing,
 }
@@ -24,6 +28,9 @@ pub enum CallError {
     /// None, or too many.
     #[error("one argument is needed, the name of a provider of the settings, and {0} came")]
     Count(usize),
+    /// A phase that there is not.
+    #[error("--phase is followed by plan or apply")]
+    Phase,
     /// The verb is none that the protocol has.
     #[error("the argument is none of {0}")]
     UnknownVerb(&'static str),
@@ -35,7 +42,7 @@ pub enum CallError {
     Malformed(&'static str),
 }
 
-/// Reads `NAME`, `--help` or `--version`.
+/// Reads `NAME`, with `--phase plan` or `--phase apply` before or behind it, `--help` or `--version`.
 ///
 /// # Errors
 /// [`CallError`], with what is wrong first.
@@ -44,6 +51,10 @@ pub fn named(arguments: Vec<OsString>) -> Result<Asked, CallError> {
         [only] if only == "--help" => Ok(Asked::Help),
         [only] if only == "--version" => Ok(Asked::Version),
         [name] => Ok(Asked::Provider(name.clone())),
+        [name, flag, phase] | [flag, phase, name] if flag == "--phase" => {
+            let phase = Phase::from_word(phase).ok_or(CallError::Phase)?;
+            Ok(Asked::During(phase, name.clone()))
+        }
         others => Err(CallError::Count(others.len())),
     }
 }

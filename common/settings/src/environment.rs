@@ -21,6 +21,7 @@ pub const ENVIRONMENT: &[EnvironmentName] = &[
     ),
     name("CREDMINT_SOCKET", "path of the agent's socket"),
     name("CREDMINT_AGENT_PROGRAM", "path of `credmint-agent`, in place of the one beside the helper or in `PATH`"),
+    name("CREDMINT_PHASE", "`plan` or `apply`: what the run is about, where the agent cannot see it"),
     name(
         "CREDMINT_BEFORE_EXEC",
         "set by `credmint exec` with a proxy: what `HTTPS_PROXY`, `NO_PROXY` and `SSL_CERT_FILE` were before, as a JSON object",

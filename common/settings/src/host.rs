@@ -8,6 +8,7 @@ use std::time::Duration;
 use credmint_vocabulary::Hostname;
 
 use crate::issuer::Peer;
+use crate::policy::Policy;
 
 /// `[host."registry.corp.example"]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +31,8 @@ pub struct Host {
     pub store: Store,
     /// `confirm`: a person is asked before each use.
     pub confirm: bool,
+    /// Who may ask, when, and what becomes of who may not.
+    pub policy: Policy,
 }
 
 /// `[provider.NAME]`: what the AWS SDKs, kubectl, git and their like ask for, by the name or by a host.

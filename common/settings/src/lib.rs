@@ -12,6 +12,7 @@ mod host;
 mod identity;
 mod issuer;
 mod person;
+mod policy;
 mod reader;
 mod route;
 mod source;
@@ -34,6 +35,7 @@ pub use issuer::{
     Issuer, LocalCa, OidcToken, Peer, TokenExchange, VaultAuth, VaultLogin, VaultPki, VaultSecret, VaultToken,
 };
 pub use person::Person;
+pub use policy::{Allow, Policy};
 pub use route::{CallerReads, Route, Settings};
 pub use source::Source;
 pub use text::template::{TemplateError, TemplatePart, template_parts};

@@ -37,6 +37,7 @@ pub struct Route<'a> {
     pub issuer_name: &'a str,
     /// The issuer.
     pub issuer: &'a Issuer,
+    identities: &'a [String],
     settings: &'a Settings,
 }
 
@@ -67,7 +68,7 @@ impl Settings {
 
     fn led_from<'a>(&'a self, host: &'a Host) -> Option<Route<'a>> {
         let (issuer_name, issuer) = self.issuers.get_key_value(&host.issuer)?;
-        Some(Route { host, issuer_name, issuer, settings: self })
+        Some(Route { host, issuer_name, issuer, identities: &host.identities, settings: self })
     }
 
     /// Lists all that routes lead from.
@@ -94,6 +95,13 @@ impl<'a> Route<'a> {
         Some(Self { issuer_name, issuer, ..*self })
     }
 
+    /// Leads to what is granted while nothing is to be changed, where that is something else.
+    #[must_use]
+    pub fn plan(&self) -> Option<Self> {
+        let (issuer_name, issuer) = self.settings.issuers.get_key_value(self.host.policy.plan_issuer.as_ref()?)?;
+        Some(Self { issuer_name, issuer, ..*self })
+    }
+
     /// Finds the person who signs in for the host: the first of its identities that is one.
     #[must_use]
     pub fn person(&self) -> Option<(&'a str, &'a Identity)> {
@@ -104,6 +112,6 @@ impl<'a> Route<'a> {
     pub fn identities(&self) -> impl Iterator<Item = (&'a str, &'a Identity)> + use<'a> {
         let settings = self.settings;
         let known = move |name: &'a String| settings.identities.get_key_value(name);
-        self.host.identities.iter().filter_map(known).map(|(name, identity)| (name.as_str(), identity))
+        self.identities.iter().filter_map(known).map(|(name, identity)| (name.as_str(), identity))
     }
 }

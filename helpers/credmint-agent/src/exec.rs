@@ -68,10 +68,11 @@ async fn hold(stream: &mut dyn Stream, opened: Result<RunOpen, Failure>) -> Resu
     Ok(receive(stream).await?)
 }
 
-/// Lists the hosts that the bridge serves: those of a run, or those of which a person allows each use. A run would be a
-/// use without end that nobody was asked about, so they are no part of it, and the caller's helper asks for them.
-fn bridged(settings: &Settings, confirm: bool) -> impl Iterator<Item = &Hostname> {
-    let is_bridged = move |host: &Host| host.deliver == Deliver::Bridge && host.confirm == confirm;
+/// Lists the hosts that the bridge serves: those of a run, or those of which each use is judged, by a person or by who asks. A run
+/// would be a use without end that nobody judged, so they are no part of it, and the caller's helper asks for them.
+fn bridged(settings: &Settings, judged: bool) -> impl Iterator<Item = &Hostname> {
+    let is_judged = |host: &Host| host.confirm || host.policy.allow.is_some();
+    let is_bridged = move |host: &Host| host.deliver == Deliver::Bridge && is_judged(host) == judged;
     settings.hosts.iter().filter(move |(_, host)| is_bridged(host)).map(|(name, _)| name)
 }
 

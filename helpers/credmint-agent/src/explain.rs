@@ -4,24 +4,31 @@
 
 use std::rc::Rc;
 
-use credmint_agent_protocol::{Explanation, Got, IdentityClaims, Reply};
+use credmint_agent_protocol::{Explanation, Got, IdentityClaims, PhaseSeen, Reply};
 use credmint_identities::{Caller, SubjectToken};
 use credmint_local_machine::clock;
 use credmint_settings::{Deliver, Identity, Settings};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName};
 
 use crate::agent::Agent;
+use crate::asking::Asking;
 use crate::recipe::{Recipe, session_of};
 use crate::sessions::SessionKey;
-use crate::{failure, server, status};
+use crate::{asking, failure, server, status};
 
 /// Explains what a `get` for this host would do.
-pub(crate) async fn explain(agent: &Agent, name: RouteName, settings: Rc<Settings>, caller: Caller) -> Explanation {
+pub(crate) async fn explain(
+    agent: &Agent,
+    (name, settings): (RouteName, Rc<Settings>),
+    caller: Caller,
+    asking: &Asking,
+) -> Explanation {
     let Some(recipe) = Recipe::new(name, settings, caller, &agent.sessions) else { return Explanation::default() };
     let Some(route) = recipe.route() else { return Explanation::default() };
     let kept = |key| agent.entries.get(key).filter(|entry| entry.is_fresh(clock::now()));
     let (entry, token_entry) = (kept(recipe.key), recipe.token.as_ref().and_then(|token| kept(token.key)));
-    let token = route.token();
+    let (token, plan) = (route.token(), route.plan());
+    let plan_entry = recipe.plan.as_ref().and_then(|plan| kept(plan.key));
     Explanation {
         responsible: true,
         identities: identities(agent, &recipe).await,
@@ -29,6 +36,11 @@ pub(crate) async fn explain(agent: &Agent, name: RouteName, settings: Rc<Setting
         issuer_words: credmint_issuers::describe(route.issuer),
         token_issuer: token.map(|token| token.issuer_name.to_owned()),
         token_issuer_words: token.map(|token| credmint_issuers::describe(token.issuer)),
+        plan_issuer: plan.map(|plan| plan.issuer_name.to_owned()),
+        plan_issuer_words: plan.map(|plan| credmint_issuers::describe(plan.issuer)),
+        plan_entry: plan_entry.map(|entry| status::of_entry(&entry).into()),
+        phase: matches!(recipe.name, RouteName::Provider(_)).then(|| phase(asking)),
+        allow: route.host.policy.allow.as_ref().map(asking::allowed).unwrap_or_default(),
         deliver: word(route.host.deliver).to_owned(),
         upstream: (route.host.deliver == Deliver::Bridge)
             .then(|| route.host.upstream.clone().unwrap_or_else(|| format!("https://{}", recipe.name))),
@@ -36,6 +48,11 @@ pub(crate) async fn explain(agent: &Agent, name: RouteName, settings: Rc<Setting
         entry: entry.map(|entry| status::of_entry(&entry)),
         token_entry: token_entry.map(|entry| status::of_entry(&entry).into()),
     }
+}
+
+/// Says what the run that asks is about.
+fn phase(asking: &Asking) -> PhaseSeen {
+    PhaseSeen { phase: asking.phase.map(|phase| phase.to_string()), why: asking.why.clone() }
 }
 
 /// Asks those identities that answer without a network, in order, until one does.

@@ -4,6 +4,7 @@
 
 mod agent;
 mod answers;
+mod asking;
 mod bridge;
 mod certificate;
 mod confirm;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use aws_lc_rs::digest::{Context, SHA256};
 use credmint_identities::Caller;
 use credmint_settings::{Identity, Issuer, Route, Settings};
-use credmint_vocabulary::{Failure, FailureKind, Hostname, RouteName};
+use credmint_vocabulary::{Failure, FailureKind, Hostname, Phase, RouteName};
 
 use crate::failure;
 use crate::lock::Sealable;
@@ -41,15 +41,19 @@ pub(crate) struct Recipe {
     pub(crate) key: EntryKey,
     /// How the bearer token is made that the host gets besides its certificate.
     pub(crate) token: Option<Rc<Self>>,
+    /// How that is made which takes its place while nothing is to be changed.
+    pub(crate) plan: Option<Rc<Self>>,
 }
 
-/// Says which of a host's two issuers is meant.
+/// Says which of a route's issuers is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// `issuer`.
     First,
     /// `token_issuer`.
     Token,
+    /// `plan_issuer`.
+    Plan,
 }
 
 impl Part {
@@ -57,6 +61,7 @@ impl Part {
         match self {
             Self::First => Some(*route),
             Self::Token => route.token(),
+            Self::Plan => route.plan(),
         }
     }
 }
@@ -70,13 +75,20 @@ impl Recipe {
         // What people signed outlives a sign-in of the same person; that of another drops it.
         let in_key = if matches!(route.issuer, Issuer::Offline(_)) { &[] } else { sign_ins.as_slice() };
         let key = key_of(&name, &route, &caller, in_key);
-        let token = route.token().map(|route| key_of(&name, &route, &caller, &sign_ins));
+        let key_of_part = |part: Part| Some((part, key_of(&name, &part.of(&route)?, &caller, &sign_ins)));
+        let (token, plan) = (key_of_part(Part::Token), key_of_part(Part::Plan));
         let caller = Rc::new(Sealable::from(caller));
-        let token = token.map(|key| {
+        let own = |(part, key)| {
             let (name, settings, caller) = (name.clone(), Rc::clone(&settings), Rc::clone(&caller));
-            Rc::new(Self { name, settings, part: Part::Token, caller, sign_ins: sign_ins.clone(), key, token: None })
-        });
-        Some(Self { name, settings, part: Part::First, caller, sign_ins, key, token })
+            Rc::new(Self { name, settings, part, caller, sign_ins: sign_ins.clone(), key, token: None, plan: None })
+        };
+        let (token, plan) = (token.map(own), plan.map(own));
+        Some(Self { name, settings, part: Part::First, caller, sign_ins, key, token, plan })
+    }
+
+    /// Gives the one to use: in doubt, the one for a plan.
+    pub(crate) fn during(self: &Rc<Self>, phase: Option<Phase>) -> &Rc<Self> {
+        self.plan.as_ref().filter(|_| phase != Some(Phase::Apply)).unwrap_or(self)
     }
 
     /// Gives the host; what is asked for a provider has none.
@@ -89,7 +101,7 @@ impl Recipe {
 
     /// Lists the keys of all that the host gets by it.
     pub(crate) fn keys(&self) -> impl Iterator<Item = EntryKey> + '_ {
-        std::iter::once(self.key).chain(self.token.iter().map(|token| token.key))
+        std::iter::once(self.key).chain(self.token.iter().chain(&self.plan).map(|other| other.key))
     }
 
     /// Gives what was read from the caller, unless that is locked away.

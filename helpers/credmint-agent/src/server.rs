@@ -13,6 +13,7 @@ use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName, Secret};
 use tokio::time::timeout;
 
 use crate::agent::Agent;
+use crate::asking::Asking;
 use crate::confirm::Consent;
 use crate::connection::{ConnectionError, Stream, receive_soon, send};
 use crate::recipe::{EntryKey, Recipe};
@@ -99,7 +100,8 @@ async fn answer(agent: &Rc<Agent>, (stream, peer): (&mut dyn Stream, Option<u32>
         Ask::Explain(got) => {
             let (name, settings) = place(agent, &got)?;
             let caller = caller_of(stream, reads_of(&settings, &name)).await?;
-            Ok(Reply::Explanation(explain::explain(agent, name, settings, caller).await))
+            let asking = Asking::of(peer, got.phase.as_deref())?;
+            Ok(Reply::Explanation(explain::explain(agent, (name, settings), caller, &asking).await))
         }
         Ask::Anchor(got) => Ok(explain::anchor(agent, &got)?),
         Ask::Certificate(wanted) => certificate::certificate(agent, stream, &wanted).await,
@@ -147,7 +149,9 @@ async fn credential(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got, peer:
     let Some((recipe, desktop)) = recipe_with(agent, stream, got, confirm::reads).await? else {
         return Ok(Reply::None);
     };
-    let recipe = Rc::new(recipe);
+    let asking = Asking::of(peer, got.phase.as_deref())?;
+    asking.judge(&recipe.name, recipe.route().and_then(|route| route.host.policy.allow.as_ref()))?;
+    let recipe = Rc::clone(Rc::new(recipe).during(asking.phase));
     let mut consent = Consent::new(agent, &recipe, peer, desktop);
     if agent.stored.has(recipe.stored_key()) {
         consent.ask(stream).await?;

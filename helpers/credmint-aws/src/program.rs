@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use credmint_agent_protocol::{Answer, Ask, Credential, Got};
 use credmint_local_machine::{ask_agent, clock, hardening, knock, last_failure, report};
 use credmint_protocols::{Asked, CallError};
-use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName};
+use credmint_vocabulary::{Deadline, Failure, FailureKind, Phase, RouteName};
 use form::{Form, written};
 
 /// Describes a program.
@@ -36,7 +36,8 @@ impl Program {
             Ok(Asked::Help) => self.print(self.help.as_bytes()),
             Ok(Asked::Version) => self.print(format!("{} {}\n", self.name, env!("CARGO_PKG_VERSION")).as_bytes()),
             Ok(Asked::Nothing) => ExitCode::SUCCESS,
-            Ok(Asked::Provider(name)) => self.serve(&name, form, deadline),
+            Ok(Asked::Provider(name)) => self.serve((&name, None), form, deadline),
+            Ok(Asked::During(phase, name)) => self.serve((&name, Some(phase)), form, deadline),
             Err(error) => {
                 let usage = Failure::new(FailureKind::Usage, error.to_string());
                 self.fail(None, &usage.hint(format!("{} --help", self.name)))
@@ -44,9 +45,9 @@ impl Program {
         }
     }
 
-    fn serve(&self, name: &str, form: Form<'_>, deadline: Deadline) -> ExitCode {
+    fn serve(&self, (name, phase): (&str, Option<Phase>), form: Form<'_>, deadline: Deadline) -> ExitCode {
         let shown = format!("provider/{name}");
-        match self.credential(name, deadline) {
+        match self.credential((name, phase), deadline) {
             Ok(Some(credential)) => match written(&credential, form) {
                 Ok(bytes) => self.print(&bytes),
                 Err(why) => {
@@ -60,10 +61,15 @@ impl Program {
         }
     }
 
-    fn credential(&self, name: &str, deadline: Deadline) -> Result<Option<Credential>, Failure> {
+    fn credential(
+        &self,
+        (name, phase): (&str, Option<Phase>),
+        deadline: Deadline,
+    ) -> Result<Option<Credential>, Failure> {
         let route = RouteName::provider(name).map_err(|error| Failure::new(FailureKind::Usage, error.to_string()))?;
         let hostname = route.to_string();
-        let got = Got { hostname: hostname.clone(), program: self.name.to_owned(), ..Got::default() };
+        let (program, phase) = (self.name.to_owned(), phase.map(|phase| phase.to_string()));
+        let got = Got { hostname: hostname.clone(), program, phase, ..Got::default() };
         match ask_agent(Ask::Get(got), knock(deadline), deadline).map_err(|error| error.failure(&hostname))? {
             Answer::Credential(credential) => Ok(Some(credential)),
             Answer::None => Ok(None),

@@ -78,11 +78,33 @@ fn route(explanation: &Explanation, now: Timestamp, style: Style) -> Vec<String>
     if let (Some(issuer), Some(words)) = (&explanation.token_issuer, &explanation.token_issuer_words) {
         lines.extend(folded("and token", &format!("{issuer}: {words}")));
     }
+    lines.extend(policy(explanation));
     lines.extend(folded("delivered", &delivered(explanation)));
     lines.extend(explanation.upstream.iter().flat_map(|upstream| folded("upstream", upstream)));
     let asked = explanation.confirm.then(|| folded("asked", "a person, before each use"));
     lines.extend(asked.into_iter().flatten());
     lines.extend(kept(explanation, now));
+    lines
+}
+
+/// Says who grants in a plan, what the run that asks is about, and who may ask.
+fn policy(explanation: &Explanation) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let (Some(issuer), Some(words)) = (&explanation.plan_issuer, &explanation.plan_issuer_words) {
+        lines.extend(folded("in a plan", &format!("{issuer}: {words}")));
+    }
+    if let Some(seen) = &explanation.phase {
+        let why = printable(&seen.why, 200);
+        let words = match (&seen.phase, &explanation.plan_issuer) {
+            (Some(phase), _) => format!("{phase}: {why}"),
+            (None, Some(issuer)) => format!("not known: {why}; {issuer} is asked, which grants less"),
+            (None, None) => format!("not known: {why}"),
+        };
+        lines.extend(folded("phase", &words));
+    }
+    if !explanation.allow.is_empty() {
+        lines.extend(folded("allowed", &format!("only {}", explanation.allow.join(", "))));
+    }
     lines
 }
 
@@ -140,8 +162,8 @@ fn kept(explanation: &Explanation, now: Timestamp) -> Vec<String> {
         let (kept, ends) = (entry::holds(entry), entry::ends(entry, now));
         [folded("kept", &phrases(&kept)), folded("ends", &phrases(&ends))].concat()
     };
-    let lines: Vec<String> =
-        explanation.entry.iter().chain(explanation.token_entry.as_deref()).flat_map(of_entry).collect();
+    let others = explanation.token_entry.iter().chain(&explanation.plan_entry).map(AsRef::as_ref);
+    let lines: Vec<String> = explanation.entry.iter().chain(others).flat_map(of_entry).collect();
     match &explanation.token_issuer {
         None if !lines.is_empty() => lines,
         Some(_) if explanation.entry.is_some() && explanation.token_entry.is_some() => lines,

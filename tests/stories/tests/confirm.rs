@@ -202,7 +202,7 @@ fn a_run_of_exec_is_no_way_around_the_question() {
         let run = user.home.run(executable("credmint")).args(["exec", "--"]).args(words.iter().copied());
         run.in_directory(&user.work).env("TF_IN_AUTOMATION", "1").deadline(std::time::Duration::from_secs(120))
     };
-    let said = format!("credmint: {HOST} is asked about at each use (confirm): Terraform asks its helper for it\n");
+    let said = format!("credmint: {HOST} is judged at each use (confirm, allow): Terraform asks its helper for it\n");
     // 1. The run has the other host; for this one there is neither a token nor another way than the person's own.
     let own = user.home.read(".terraformrc");
     let names = "cat \"$TF_CLI_CONFIG_FILE\"; env | grep -o '^TF_TOKEN[^=]*'";

@@ -10,9 +10,11 @@ use url::Url;
 use crate::error::SettingsError;
 use crate::host::{AgentSettings, Audit, Bridge, Deliver, Host, Provider, Store};
 use crate::issuer::{Issuer, Peer};
+use crate::policy::Policy;
 use crate::reader::client::{PEER, peer};
 use crate::reader::fields::Fields;
 use crate::reader::item::Item;
+use crate::reader::policy::{POLICY, allow, policy};
 use crate::reader::shape::{Keys, may, must};
 use crate::reader::vault_oidc::stays_at_home;
 use crate::route::Settings;
@@ -29,19 +31,23 @@ pub(crate) const HOST: Keys = &[
         may("minimum_life"),
         may("store"),
         may("confirm"),
+        may("allow"),
     ],
     PEER,
 ];
 /// A provider is a host that the programs of its own ecosystem ask for: nothing of it goes through the bridge.
-pub(crate) const PROVIDER: Keys = &[&[
-    may("identity"),
-    must("issuer"),
-    may("token_issuer"),
-    may("hosts"),
-    may("username"),
-    may("minimum_life"),
-    may("confirm"),
-]];
+pub(crate) const PROVIDER: Keys = &[
+    &[
+        may("identity"),
+        must("issuer"),
+        may("token_issuer"),
+        may("hosts"),
+        may("username"),
+        may("minimum_life"),
+        may("confirm"),
+    ],
+    POLICY,
+];
 pub(crate) const BRIDGE: Keys = &[&[may("port"), may("audit"), may("metrics_port")]];
 pub(crate) const AGENT: Keys = &[&[may("mode"), may("idle_exit"), may("after_renewal"), may("ask")]];
 
@@ -66,6 +72,7 @@ pub(crate) fn host(table: &Table, known: &Settings) -> Result<Host, SettingsErro
         peer: peer(&fields)?,
         minimum_life: fields.optional("minimum_life", Item::duration_or_zero)?,
         confirm: fields.optional("confirm", Item::flag)?.unwrap_or_default(),
+        policy: Policy { allow: allow(&fields)?, ..Policy::default() },
     })
 }
 
@@ -77,6 +84,7 @@ pub(crate) fn provider(table: &Table, known: &Settings) -> Result<Provider, Sett
     fits(&fields, &identities, (&name, issuer), known)?;
     let token = token_issuer(&fields, (&name, issuer), known)?;
     token.map_or(Ok(()), |token| fits(&fields, &identities, token, known))?;
+    let policy = policy(&fields, &identities, (&name, issuer), known)?;
     let host = Host {
         identities,
         issuer: name,
@@ -87,6 +95,7 @@ pub(crate) fn provider(table: &Table, known: &Settings) -> Result<Provider, Sett
         peer: Peer::default(),
         minimum_life: fields.optional("minimum_life", Item::duration_or_zero)?,
         confirm: fields.optional("confirm", Item::flag)?.unwrap_or_default(),
+        policy,
     };
     Ok(Provider { host, username: fields.optional("username", Item::text)?, hosts: hosts(&fields, known)? })
 }
@@ -112,7 +121,7 @@ fn hosts(fields: &Fields<'_>, known: &Settings) -> Result<Vec<Hostname>, Setting
 }
 
 /// Sees to it that an issuer that has to know who is asking does, and that no identity's token goes where it must not.
-fn fits(
+pub(crate) fn fits(
     fields: &Fields<'_>,
     identities: &[String],
     (name, issuer): (&str, &Issuer),
@@ -272,7 +281,7 @@ fn host_issuer<'k>(fields: &Fields<'_>, known: &'k Settings) -> Result<(String, 
 }
 
 /// Finds what a name refers to.
-fn defined<'k, T>(
+pub(crate) fn defined<'k, T>(
     item: &Item<'_>,
     section: &str,
     known: &'k BTreeMap<String, T>,

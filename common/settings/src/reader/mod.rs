@@ -12,6 +12,7 @@ mod identity;
 mod issuer;
 mod item;
 mod oidc;
+mod policy;
 mod shape;
 mod source;
 mod vault;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::arguments::words::{Program, Word};
 use crate::environment::ENVIRONMENT;
 use crate::reader::shape::{Key, Keys, Kind, may, must};
-use crate::reader::{client, enrolment, host, identity, issuer, source, vault};
+use crate::reader::{client, enrolment, host, identity, issuer, policy, source, vault};
 
 const PAGE: &str = include_str!("../../../../protocol-spec/settings.md");
 
@@ -61,10 +61,11 @@ fn kinds<T>(label: &str, kinds: &[Kind<T>]) -> Vec<(String, Keys)> {
 fn tables() -> Vec<(String, Keys)> {
     const KIND: Keys = &[&[must("kind")]];
     const METHOD: Keys = &[&[must("method")]];
-    let fixed: [(&str, Keys); 14] = [
+    let fixed: [(&str, Keys); 15] = [
         ("Sources", source::KEYS),
         ("Hosts", host::HOST),
         ("Providers", host::PROVIDER),
+        ("Allow keys", policy::ALLOW),
         ("Bridge", host::BRIDGE),
         ("Agent", host::AGENT),
         ("Server keys", &[client::PEER]),

@@ -90,10 +90,10 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Says of which hosts a person allows each use: a run would be a way around that.
+/// Says of which hosts each use is judged, by a person or by who asks: a run would be a way around that.
 fn say_who_is_left_out(confirm: &[Hostname]) {
     for host in confirm {
-        out::remark(&format!("{host} is asked about at each use (confirm): Terraform asks its helper for it"));
+        out::remark(&format!("{host} is judged at each use (confirm, allow): Terraform asks its helper for it"));
     }
 }
 

@@ -51,6 +51,29 @@ pub const ENVIRONMENT: &[EnvironmentName] = &[
     ),
     name("VAULT_ADDR", "the server whose token `credmint-vault` is to print"),
     name("BAO_ADDR", "the same, where that is not set"),
+    name(
+        "AWS_CONFIG_FILE",
+        "the AWS SDKs' configuration, which `credmint setup provider` writes to (default `~/.aws/config`)",
+    ),
+    name(
+        "AWS_SHARED_CREDENTIALS_FILE",
+        "the AWS SDKs' file of keys, which goes before the configuration; only looked at",
+    ),
+    name(
+        "GIT_CONFIG_GLOBAL",
+        "git's configuration, which `credmint setup provider` writes to (default `~/.gitconfig`)",
+    ),
+    name("VAULT_CONFIG_PATH", "vault's configuration, which `credmint setup provider` writes to (default `~/.vault`)"),
+    name("BAO_CONFIG_PATH", "OpenBao's configuration, the same (default `~/.bao`)"),
+    name("KUBECONFIG", "the kubeconfig that `credmint setup provider` writes to (default `~/.kube/config`)"),
+    name(
+        "DOCKER_CONFIG",
+        "directory of docker's configuration, which `credmint setup provider` writes to (default `~/.docker`)",
+    ),
+    name(
+        "XDG_DATA_HOME",
+        "directory of links to programs of ours, in `credmint/` (default `~/.local/share`), and of OpenTofu's plug-ins",
+    ),
     name("APPDATA", "on Windows: directory of the settings and of `terraform.rc`"),
     name("LOCALAPPDATA", "on Windows: directory of the last failures"),
     name("USERPROFILE", "on Windows: the user's home"),

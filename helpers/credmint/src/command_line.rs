@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use credmint_vocabulary::{Failure, FailureKind, Hostname};
+use credmint_vocabulary::{Failure, FailureKind};
 
 use crate::cert::CertArguments;
 use crate::enrol::ByHandArguments;
 use crate::examples;
 use crate::exec::{EnvArguments, ExecArguments};
 use crate::print::PrintArguments;
+use crate::setup::SetupArguments;
 
 /// Credentials for Terraform and OpenTofu, minted when they are needed and never written to disk.
 ///
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     /// `credentials_helper` and a `host` block to the CLI configuration and, with --upstream, writes where the bridge
     /// goes into the drop-in directory of the settings. Everything else in these files stays as it is, comments too.
     /// A second run changes nothing, and --remove takes back exactly what was added.
+    ///
+    /// `credmint setup provider NAME` does the same for AWS SDKs, kubectl, vault, git, docker and others.
     ///
     /// On a terminal it shows what changes and asks; elsewhere it shows and goes on.
     #[command(after_help = examples::SETUP)]
@@ -171,52 +174,6 @@ pub(crate) enum Command {
         /// Which shell.
         shell: clap_complete::Shell,
     },
-}
-
-/// `credmint setup`.
-#[derive(Debug, Args)]
-pub(crate) struct SetupArguments {
-    /// Hostname as it stands in a module or provider address, for example registry.corp.example.
-    #[arg(value_name = "HOST")]
-    pub(crate) host: String,
-    /// Where the bridge goes, if that is not https://HOST; the certificate must still be HOST's.
-    #[arg(long, value_name = "URL", conflicts_with = "remove")]
-    pub(crate) upstream: Option<String>,
-    /// Whose CLI configuration is edited [default: terraform, or tofu if only that is in PATH].
-    #[arg(long, value_name = "TOOL")]
-    pub(crate) tool: Option<Tool>,
-    /// Do not ask.
-    #[arg(long, short)]
-    pub(crate) yes: bool,
-    /// Show what would change and change nothing.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Take back what an earlier run added for this host.
-    #[arg(long)]
-    pub(crate) remove: bool,
-    /// Leave `terraform login HOST` as it is, also where a person signs in for the host.
-    #[arg(long, conflicts_with = "remove")]
-    pub(crate) no_login: bool,
-    /// Whether it does not matter how `terraform login` is.
-    #[arg(skip)]
-    pub(crate) any_login: bool,
-}
-
-impl SetupArguments {
-    /// Makes the arguments of somebody who only wants to see.
-    pub(crate) fn look(host: &Hostname) -> Self {
-        let host = host.as_str().to_owned();
-        Self {
-            host,
-            upstream: None,
-            tool: None,
-            yes: false,
-            dry_run: true,
-            remove: false,
-            no_login: false,
-            any_login: true,
-        }
-    }
 }
 
 /// `credmint login`.

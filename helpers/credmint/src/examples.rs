@@ -9,6 +9,14 @@ Examples:
   credmint setup registry.corp.example --upstream https://10.0.0.7
   credmint setup registry.corp.example --remove    takes it all back";
 
+/// `credmint setup provider`.
+pub(crate) const SETUP_PROVIDER: &str = "\
+Examples:
+  credmint setup provider prod --dry-run     shows what would change
+  credmint setup provider lab --for git
+  credmint setup provider cluster --print    prints what to write by hand
+  credmint setup provider prod --remove      takes it all back";
+
 /// `credmint login`.
 pub(crate) const LOGIN: &str = "\
 Examples:

@@ -27,9 +27,10 @@ fn golden(name: &str, text: &str) {
 
 #[test]
 fn help_is_like_the_golden_files() {
-    let verbs: [&[&str]; 19] = [
+    let verbs: [&[&str]; 20] = [
         &[],
         &["setup"],
+        &["setup", "provider"],
         &["login"],
         &["logout"],
         &["lock"],

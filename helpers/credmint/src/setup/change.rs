@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use credmint_vocabulary::{Failure, FailureKind};
 
-use super::{diff, replace};
+use super::{configuration_file, diff, replace};
 use crate::out::{Style, Tone};
 
 /// Something that is to be different afterwards.
@@ -66,8 +66,9 @@ impl Change {
         }
     }
 
-    /// Makes the change.
+    /// Makes the change, unless somebody else changed the file since it was read.
     pub(crate) fn apply(&self) -> Result<(), Failure> {
+        self.check_unchanged()?;
         let (path, outcome) = match self {
             Self::Install { at, program } => (at, install(at, program)),
             Self::Uninstall { at } => (at, fs::remove_file(at)),
@@ -79,6 +80,21 @@ impl Change {
                 .hint("credmint agent stop, and again: Windows keeps the file of a program that runs"),
             _ => refused(path, &error),
         })
+    }
+}
+
+impl Change {
+    fn check_unchanged(&self) -> Result<(), Failure> {
+        let (path, seen) = match self {
+            Self::Write { path, old, .. } => (path, old.as_ref()),
+            Self::Delete { path, old } => (path, Some(old)),
+            Self::Install { .. } | Self::Uninstall { .. } => return Ok(()),
+        };
+        if configuration_file::read(path)?.as_ref() == seen {
+            return Ok(());
+        }
+        let what = format!("{} was changed by somebody else meanwhile; it was left alone", path.display());
+        Err(Failure::new(FailureKind::Settings, what).hint("run this again"))
     }
 }
 

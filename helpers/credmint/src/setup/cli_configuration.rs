@@ -6,11 +6,10 @@ use std::ops::Range;
 
 use credmint_vocabulary::Hostname;
 
+use super::block::{MARK, append, cut, newline_of, ours};
 use super::services::{Services, services_of};
 use crate::hcl::{Item, items};
 
-/// Begins the comment above each block that we wrote: by it we know our own.
-const MARK: &str = "# Written by `credmint setup`";
 /// The only line of a file that we made, apart from blocks.
 const HEADER: &str = "# CLI configuration, made by `credmint setup`.";
 const HELPER: &str = "credmint";
@@ -160,34 +159,10 @@ fn describe(text: &str, block: &Item) -> Option<Found> {
     })
 }
 
-/// Gives the range that belongs to a block of ours: one newline before our comment, and one after the block.
-fn ours(text: &str, span: &Range<usize>) -> Option<Range<usize>> {
-    let above = without_newline(text.get(..span.start)?)?;
-    let comment = above.rfind('\n').map_or(0, |at| at + 1);
-    if !above.get(comment..)?.starts_with(MARK) {
-        return None;
-    }
-    let start = without_newline(text.get(..comment)?).map_or(comment, str::len);
-    let rest = text.get(span.end..)?;
-    let newline = if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) };
-    Some(start..span.end + newline)
-}
-
-fn without_newline(text: &str) -> Option<&str> {
-    let text = text.strip_suffix('\n')?;
-    Some(text.strip_suffix('\r').unwrap_or(text))
-}
-
 /// Compares as Terraform does: case and `:443` do not count.
 pub(crate) fn names(label: &str, host: &Hostname) -> bool {
     let label = label.to_ascii_lowercase();
     label.strip_suffix(":443").unwrap_or(&label) == host.as_str()
-}
-
-fn append(text: &str, block: &str) -> String {
-    let newline = newline_of(text);
-    let gap = if text.is_empty() { "" } else { newline };
-    format!("{text}{gap}{}", block.replace('\n', newline))
 }
 
 fn replace(text: &str, span: Range<usize>, block: &str) -> String {
@@ -195,16 +170,6 @@ fn replace(text: &str, span: Range<usize>, block: &str) -> String {
     let block = block.replace('\n', newline_of(&text));
     text.replace_range(span, &block);
     text
-}
-
-fn cut(text: &str, range: Range<usize>) -> String {
-    let mut text = text.to_owned();
-    text.replace_range(range, "");
-    text
-}
-
-fn newline_of(text: &str) -> &'static str {
-    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //! A hostname comes in; the helper's file, the CLI configuration and a drop-in are changed, and shown before that.
 //! Finds out everything first: when something is in the way, nothing is changed at all.
 
+mod arguments;
+mod block;
 mod change;
 mod cli_configuration;
 mod configuration_file;
@@ -12,10 +14,12 @@ mod host_settings;
 mod missing;
 mod offered;
 mod plan;
+mod provider;
 mod replace;
 mod services;
 mod shadow;
 
+pub(crate) use arguments::SetupArguments;
 pub(crate) use cli_configuration::names as is_name_of;
 pub(crate) use configuration_file::{Places, read};
 pub(crate) use host_settings::failure as settings_failure;
@@ -26,25 +30,30 @@ use std::path::PathBuf;
 
 use credmint_vocabulary::{Failure, Hostname};
 
-use crate::command_line::{SetupArguments, Tool};
+use crate::command_line::Tool;
 use crate::out::Style;
 use crate::{agent, out, people_host, programs};
+use arguments::SetupWhat;
 use change::Change;
 use plan::Plan;
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &SetupArguments) -> Result<(), Failure> {
-    let host = people_host::read(&arguments.host)?;
+    if let Some(SetupWhat::Provider(provider)) = &arguments.what {
+        return provider::run(provider);
+    }
+    let host = people_host::read(arguments.host.as_deref().unwrap_or_default())?;
+    let mood = Mood { yes: arguments.yes, dry_run: arguments.dry_run };
     let tool = arguments.tool.unwrap_or_else(usual_tool);
     let mut plan = plan::make(&host.hostname, tool, arguments)?;
     host.note.iter().chain(&plan.notes).for_each(|note| out::text(&format!("note: {note}")));
-    if !carry_out(&plan.changes, arguments)? {
+    if !carry_out(&plan.changes, mood)? {
         return Ok(());
     }
     if plan.asks_again {
         plan = plan::make(&host.hostname, tool, arguments)?;
         plan.notes.iter().for_each(|note| out::text(&format!("note: {note}")));
-        if !plan.changes.is_empty() && !carry_out(&plan.changes, arguments)? {
+        if !plan.changes.is_empty() && !carry_out(&plan.changes, mood)? {
             return Ok(());
         }
     }
@@ -66,8 +75,15 @@ pub(crate) fn notes(host: &Hostname) -> Vec<(&'static str, String)> {
     notes.chain(missing.into_iter().filter(|_| !plan.changes.is_empty())).collect()
 }
 
+/// Says whether somebody is asked, and whether anything is changed at all.
+#[derive(Clone, Copy)]
+struct Mood {
+    yes: bool,
+    dry_run: bool,
+}
+
 /// Shows the changes, asks if somebody is there, and makes them. Says whether to go on.
-fn carry_out(changes: &[Change], arguments: &SetupArguments) -> Result<bool, Failure> {
+fn carry_out(changes: &[Change], mood: Mood) -> Result<bool, Failure> {
     if changes.is_empty() {
         out::text("Nothing to change.");
         return Ok(true);
@@ -75,12 +91,12 @@ fn carry_out(changes: &[Change], arguments: &SetupArguments) -> Result<bool, Fai
     let style = Style::of_stdout();
     let lines: Vec<String> = changes.iter().flat_map(|change| change.show(style)).collect();
     out::text(&lines.join("\n"));
-    if arguments.dry_run {
+    if mood.dry_run {
         out::text("\nNothing was changed (--dry-run).");
         return Ok(false);
     }
     changes.iter().try_for_each(Change::check)?;
-    if !arguments.yes && out::confirm("\nMake these changes?") == Some(false) {
+    if !mood.yes && out::confirm("\nMake these changes?") == Some(false) {
         out::text("Nothing was changed.");
         return Ok(false);
     }

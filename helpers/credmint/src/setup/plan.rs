@@ -6,12 +6,13 @@ use credmint_local_machine::{SettingsFiles, own_uid};
 use credmint_settings::Bridge;
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 
+use super::arguments::SetupArguments;
 use super::change::Change;
 use super::configuration_file::{Places, read, refuse, refuse_other_helpers};
 use super::host_settings::{HostSettings, check_upstream};
 use super::services::Services;
 use super::{cli_configuration, drop_in, helper_file, offered, shadow};
-use crate::command_line::{SetupArguments, Tool};
+use crate::command_line::Tool;
 use crate::programs;
 
 /// Holds what is to be done.

@@ -10,11 +10,23 @@ use std::path::{Path, PathBuf};
 pub(crate) fn file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = target(path)?;
     let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    fs::create_dir_all(directory)?;
+    make_directory(directory)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = directory.join(format!(".{name}.credmint-{}", std::process::id()));
     let written = write(&draft, bytes, fs::metadata(&path).ok().as_ref()).and_then(|()| fs::rename(&draft, &path));
     written.inspect_err(|_| fs::remove_file(&draft).unwrap_or_default())
+}
+
+/// Makes a missing directory for its owner only: those of the tools whose files these are hold secrets, too.
+#[cfg(unix)]
+fn make_directory(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+#[cfg(windows)]
+fn make_directory(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)
 }
 
 /// Follows a symbolic link, so that it stays one.

@@ -1,0 +1,49 @@
+//! Who asks credmint for a provider's credential, and which of them goes with which issuer.
+//! An issuer or a word of the command line comes in, what is to be done goes out.
+//! Changes nothing itself.
+
+use clap::ValueEnum;
+use credmint_settings::Issuer;
+use credmint_vocabulary::Failure;
+
+use super::{Plan, Wanted, aws, git, github, vault};
+
+/// Whose configuration is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Client {
+    /// A profile in ~/.aws/config, for the AWS SDKs and Terraform's aws provider.
+    Aws,
+    /// The token helper in ~/.vault and ~/.bao, for vault, bao and Terraform's vault provider.
+    Vault,
+    /// GH_PATH, for Terraform's github provider; nothing is written.
+    Github,
+    /// A credential helper in ~/.gitconfig, for the provider's hosts.
+    Git,
+}
+
+impl Client {
+    /// Chooses it by the issuer, where that leaves no doubt.
+    pub(super) fn of(issuer: &Issuer) -> Option<Self> {
+        match issuer {
+            Issuer::AwsSts(_) => Some(Self::Aws),
+            Issuer::VaultToken(_) => Some(Self::Vault),
+            Issuer::GithubApp(_) => Some(Self::Github),
+            _ => None,
+        }
+    }
+
+    /// Finds out what is to be done.
+    pub(super) fn plan(self, wanted: &Wanted<'_>) -> Result<Plan, Failure> {
+        match self {
+            Self::Aws => aws::plan(wanted),
+            Self::Vault => vault::plan(wanted),
+            Self::Github => github::plan(wanted),
+            Self::Git => git::plan(wanted),
+        }
+    }
+
+    /// Tells whether it has no file: what to do is said, and no more.
+    pub(super) const fn is_told_only(self) -> bool {
+        matches!(self, Self::Github)
+    }
+}

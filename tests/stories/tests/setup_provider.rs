@@ -1,0 +1,168 @@
+//! `credmint setup provider`: the file of each client from an empty home, with the client that then asks; and every byte back.
+//! git and bao are the real ones.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use credmint_stories::{User, env_identity, file_identity};
+use credmint_test_kit::home::files_below;
+use credmint_test_kit::{OpenBao, OpenIdProvider, Output};
+
+const PASS_ON: &str = "[issuer.x]\nkind = \"oidc\"\n\n";
+
+/// Runs `credmint setup provider`, with whatever else there is on its command line.
+fn setup(user: &User, arguments: &[&str]) -> Output {
+    user.home.run("credmint").args(["setup", "provider"]).args(arguments.iter().copied()).output()
+}
+
+/// Sets up, again, and takes back: the second run changes nothing, and every file is as before.
+fn and_back(user: &User, arguments: &[&str], between: impl FnOnce()) {
+    let before = state(user);
+    let first = setup(user, &[arguments, &["--yes"]].concat()).success().stdout;
+    assert!(first.contains("Done."), "{first}");
+    let set_up = state(user);
+    assert!(setup(user, arguments).success().stdout.starts_with("Nothing to change."));
+    assert_eq!(state(user), set_up);
+    between();
+    setup(user, &[arguments, &["--remove"]].concat()).success();
+    assert_eq!(state(user), before);
+    assert!(setup(user, &[arguments, &["--remove"]].concat()).success().stdout.starts_with("Nothing to change."));
+}
+
+/// Lists what a person has, with mode and content; not the agent's own files.
+fn state(user: &User) -> Vec<(PathBuf, u32, Vec<u8>)> {
+    let home = user.home.path();
+    let is_own = |path: &Path| path.starts_with(home.join(".local/state")) || path.starts_with(home.join("work"));
+    let mut all: Vec<_> = files_below(&home).into_iter().filter(|path| !is_own(path)).collect();
+    all.sort();
+    let mode = |path: &Path| std::fs::symlink_metadata(path).expect("there").permissions().mode();
+    all.into_iter().map(|path| (path.clone(), mode(&path), std::fs::read(&path).unwrap_or_default())).collect()
+}
+
+fn home_with(lines: &str) -> (User, String, OpenIdProvider) {
+    let (provider, mut user) = (OpenIdProvider::start(), User::move_in());
+    let token = provider.token_for("alice", "gitlab.corp.example", 3600);
+    user.secret_variable("WORKLOAD_TOKEN", "subject token", &token);
+    user.settings(&format!(
+        "{}{PASS_ON}[provider.prod]\nidentity = \"job\"\nissuer = \"x\"\n{lines}\n",
+        env_identity("WORKLOAD_TOKEN")
+    ));
+    (user, token, provider)
+}
+
+#[test]
+fn the_real_git_asks_after_setup_and_its_other_helpers_never_see_the_token() {
+    let (user, token, _provider) = home_with("hosts = [\"gitlab.corp.example\"]");
+    let fill = |host: &str| {
+        let git = user.home.run("git").args(["credential", "fill"]).env("GIT_TERMINAL_PROMPT", "0");
+        git.env("GIT_CONFIG_NOSYSTEM", "1").input(format!("protocol=https\nhost={host}\n\n")).answer().output()
+    };
+    let approve = |user: &User| {
+        let input = format!("protocol=https\nhost=gitlab.corp.example\nusername=oauth2\npassword={token}\n\n");
+        user.home
+            .run("git")
+            .args(["credential", "approve"])
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .input(input)
+            .output()
+            .success();
+    };
+    for before in ["[user]\n\tname = Me\n[credential]\n\thelper = store\n", "; odd\r\n[credential]\r\n\thelper = store"]
+    {
+        user.home.write(".gitconfig", before);
+        and_back(&user, &["prod", "--for", "git"], || {
+            assert!(
+                fill("gitlab.corp.example").success().stdout.contains(&format!("password={token}\n")),
+                "{before:?}"
+            );
+            assert_ne!(fill("other.corp.example").code, Some(0));
+            // git hands what worked to its helpers: `store` would write it into a file.
+            approve(&user);
+            assert!(!user.home.path().join(".git-credentials").exists());
+        });
+        assert_eq!(user.home.read(".gitconfig"), before);
+    }
+    std::fs::remove_file(user.home.path().join(".gitconfig")).expect("removed");
+    and_back(&user, &["prod", "--for", "git"], || {
+        assert!(fill("gitlab.corp.example").success().stdout.contains(&token));
+    });
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn the_real_bao_asks_after_setup() {
+    let (provider, bao, mut user) = (OpenIdProvider::start(), OpenBao::start_tls(), User::move_in());
+    bao.jwt_auth("jwt", provider.issuer());
+    bao.jwt_role("jwt", "terraform", "vault", &["default"]);
+    let token = user.token_file(&provider.token_for("alice", "vault", 300));
+    let issuer = format!(
+        "[issuer.vault]\nkind = \"vault-token\"\naddress = \"{}\"\nca = \"{}\"\n\
+         auth = {{ method = \"jwt\", role = \"terraform\" }}\n\n[provider.vault]\nidentity = \"job\"\nissuer = \"vault\"\n",
+        bao.address(),
+        bao.ca_file().display()
+    );
+    let lookup = |user: &User| {
+        let run =
+            user.home.run(credmint_test_kit::peer::installed("bin/bao")).args(["token", "lookup", "-format=json"]);
+        let run =
+            run.env("BAO_ADDR", bao.address()).env("BAO_CACERT", bao.ca_file().as_os_str()).env("SHELL", "/bin/sh");
+        let found = run.answer().output().success().json();
+        assert_eq!(found.pointer("/data/path").and_then(|path| path.as_str()), Some("auth/jwt/login"));
+    };
+    let host = bao.address().trim_start_matches("https://").to_owned();
+    // With hosts the server's address says which provider; without, the name of a link does.
+    for hosts in [format!("hosts = [\"{host}\"]\n"), String::new()] {
+        user.settings(&format!("{}{issuer}{hosts}", file_identity(&token)));
+        user.home.write(".bao", "# mine, and nothing else");
+        and_back(&user, &["vault"], || lookup(&user));
+    }
+    user.home.write(".bao", "token_helper = \"/usr/bin/other\"\n");
+    let refused = setup(&user, &["vault"]);
+    assert!(refused.code == Some(78) && refused.stderr.contains(".bao:1 names another token_helper"), "{refused:?}");
+    assert!(!user.home.path().join(".vault").exists(), "nothing at all is changed");
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_profile_of_aws_comes_and_goes_and_nothing_of_somebody_else_is_touched() {
+    let (mut user, _, _provider) = home_with("");
+    for before in [None, Some(""), Some("[default]\nregion = x"), Some("# a\r\n[profile old]\r\nregion = y\r\n\r\n")] {
+        if let Some(text) = before {
+            let path = user.home.write(".aws/config", text);
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("a mode");
+        }
+        and_back(&user, &["prod", "--for", "aws"], || {
+            let text = user.home.read(".aws/config");
+            assert!(text.contains("[profile prod]") && text.contains("/credmint-aws prod"), "{text}");
+            let mode = user.home.path().join(".aws").metadata().expect("made").permissions().mode();
+            assert!(before.is_some() || mode & 0o077 == 0, "a new directory is private");
+        });
+    }
+    // A symbolic link stays one, and the file behind it is what changes.
+    let real = user.home.write("dotfiles/aws", "[default]\n");
+    let link = user.home.path().join(".aws/linked");
+    std::os::unix::fs::symlink(&real, &link).expect("linked");
+    user.home.set("AWS_CONFIG_FILE", link.as_os_str());
+    and_back(&user, &["prod", "--for", "aws"], || assert!(user.home.read("dotfiles/aws").contains("[profile prod]")));
+    // 2. What is in the way is named with its line, and left alone.
+    user.home.write("dotfiles/aws", "[default]\n[profile prod]\nregion = z\n");
+    let refused = setup(&user, &["prod", "--for", "aws"]);
+    assert!(
+        refused.code == Some(78) && refused.stderr.contains(":2 has `[profile prod]` already"),
+        "{}",
+        refused.stderr
+    );
+    assert!(refused.stderr.contains("hint: write there by hand: credential_process = "), "{}", refused.stderr);
+    // 3. By hand, and by nobody: what belongs there is printed and not written.
+    let printed = setup(&user, &["prod", "--for", "aws", "--print"]).success().stdout;
+    assert!(printed.starts_with("[profile prod]\ncredential_process = /"), "{printed}");
+    let dry = setup(&user, &["prod", "--for", "git", "--dry-run"]);
+    assert!(dry.code == Some(78) && dry.stderr.contains("has no hosts, and git knows nothing else"), "{}", dry.stderr);
+    let unsaid = setup(&user, &["prod"]);
+    assert!(unsaid.code == Some(64) && unsaid.stderr.contains("--for git"), "{}", unsaid.stderr);
+    let unknown = setup(&user, &["staging"]);
+    assert!(unknown.code == Some(78) && unknown.stderr.contains("the settings have these: prod"), "{}", unknown.stderr);
+    let github = setup(&user, &["prod", "--for", "github"]).success().stdout;
+    assert!(github.contains("export GH_PATH=/") && github.contains("add hosts"), "{github}");
+    user.canary.check(&user.home);
+}

@@ -17,6 +17,7 @@ mod pem;
 mod pkcs7;
 mod private_key;
 mod request;
+mod signing;
 
 pub use algorithm::KeyAlgorithm;
 pub use authority::{Authority, AuthorityError, PublicAuthority};
@@ -27,3 +28,4 @@ pub use identity::{AssembleError, ClientIdentity};
 pub use names::Names;
 pub use private_key::{KeyError, PrivateKey};
 pub use request::{RequestError, SigningRequest};
+pub use signing::Signature;

@@ -44,6 +44,9 @@ pub enum KeyError {
     /// PKCS #8 of an unknown algorithm, or broken.
     #[error("the private key is of no kind that can be used here (ECDSA P-256, P-384, P-521, Ed25519, RSA)")]
     Unusable,
+    /// Not one that signs over SHA-256.
+    #[error("the key makes no signature over SHA-256: only RSA and ECDSA keys do")]
+    NoSignature,
 }
 
 impl PrivateKey {

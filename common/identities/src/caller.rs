@@ -61,8 +61,10 @@ pub fn caller_reads(route: &Route<'_>) -> CallerReads {
     for (_, identity) in route.identities() {
         add_identity(&mut reads, identity);
     }
-    add_issuer(&mut reads, route.issuer);
-    route.token().iter().chain(&route.plan()).for_each(|other| add_issuer(&mut reads, other.issuer));
+    for part in [Some(*route), route.token(), route.plan()].into_iter().flatten() {
+        add_issuer(&mut reads, part.issuer);
+        part.certificate().iter().for_each(|certificate| add_issuer(&mut reads, certificate.issuer));
+    }
     reads
 }
 

@@ -19,7 +19,8 @@ use crate::grant::World;
 pub(crate) struct Authority<'a> {
     /// Host and port, for messages.
     pub(crate) who: String,
-    address: &'a str,
+    /// What paths are below.
+    pub(crate) address: &'a str,
     trust: Trust,
     world: World<'a>,
 }

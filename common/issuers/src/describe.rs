@@ -35,6 +35,12 @@ fn cloud(issuer: &Issuer) -> String {
             let way: Vec<&str> = std::iter::once(&sts.role_arn).chain(&sts.then).map(String::as_str).collect();
             format!("aws-sts at {}, role {}", sts.address(), way.join(", then "))
         }
+        Issuer::RolesAnywhere(anywhere) => {
+            let way: Vec<&str> =
+                std::iter::once(&anywhere.role_arn).chain(&anywhere.then).map(String::as_str).collect();
+            let (address, own) = (anywhere.address(), &anywhere.certificate_issuer);
+            format!("aws-roles-anywhere at {address}, role {}, with a certificate of {own}", way.join(", then "))
+        }
         Issuer::GoogleSts(sts) => {
             let account = sts.service_account.as_ref().map(|account| format!(", as {account}")).unwrap_or_default();
             format!("google-sts at {}, for {}{account}", sts.endpoint, sts.audience)

@@ -20,6 +20,9 @@ pub enum GrantError {
     /// The issuer needs a subject token, and no identity had one.
     #[error("the issuer needs to know who is asking, and no identity has an answer")]
     Nobody,
+    /// The issuer needs a certificate, and none was made for it.
+    #[error("the issuer needs a certificate, and there is none")]
+    NoCertificate,
     /// An identity failed.
     #[error(transparent)]
     Identity(#[from] IdentityError),
@@ -304,7 +307,7 @@ impl GrantError {
             | Self::Failing { .. }
             | Self::Redirected { .. }
             | Self::Malformed { .. } => FailureKind::Unreachable,
-            Self::Authority(_) | Self::Interrupted => FailureKind::Internal,
+            Self::Authority(_) | Self::Interrupted | Self::NoCertificate => FailureKind::Internal,
             _ => FailureKind::Refused,
         }
     }

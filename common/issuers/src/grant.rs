@@ -18,8 +18,8 @@ use crate::pending::PendingRequests;
 use crate::vault::Lease;
 use crate::vault_pki::Finding;
 use crate::{
-    aws_sts, azure, est, github_app, google_sts, kubernetes_token, local_ca, oidc, step_ca, token_exchange, vault_pki,
-    vault_secret, vault_token,
+    aws_sts, azure, est, github_app, google_sts, kubernetes_token, local_ca, oidc, roles_anywhere, step_ca,
+    token_exchange, vault_pki, vault_secret, vault_token,
 };
 
 /// Holds what an issuer needs around it.
@@ -31,6 +31,8 @@ pub struct World<'a> {
     pub caller: &'a Caller,
     /// The authorities of `local-ca`.
     pub authorities: &'a Authorities,
+    /// What the issuer's `certificate_issuer` granted; none where the settings name none.
+    pub certificate: Option<&'a Arc<ClientIdentity>>,
     /// What there is of earlier times.
     pub before: Before<'a>,
     /// The wall clock's time.
@@ -122,6 +124,7 @@ pub async fn grant(
         Issuer::TokenExchange(exchange) => token_exchange::grant(exchange, subject, world).await,
         Issuer::LocalCa(authority) => local_ca::grant(issuer_name, authority, subject, world).await,
         Issuer::AwsSts(sts) => aws_sts::grant(sts, subject, world).await,
+        Issuer::RolesAnywhere(anywhere) => roles_anywhere::grant(anywhere, subject, world).await,
         Issuer::GoogleSts(sts) => google_sts::grant(sts, subject, world).await,
         Issuer::Azure(azure) => azure::grant(azure, subject, world).await,
         Issuer::KubernetesToken(token) => kubernetes_token::grant(token, subject, world).await,

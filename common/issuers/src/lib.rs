@@ -21,6 +21,7 @@ mod offline;
 mod oidc;
 mod pending;
 mod prepared;
+mod roles_anywhere;
 mod step_ca;
 mod template;
 mod token_exchange;

@@ -1,6 +1,6 @@
-//! `[issuer.NAME]` of Amazon Web Services: keys for a role.
+//! `[issuer.NAME]` of Amazon Web Services: keys for a role, for a token or for a certificate.
 //! Tables of the file become one struct a kind.
-//! Holds names, policies and templates only; `credmint-issuers` talks to the Security Token Service.
+//! Holds names, policies and templates only; `credmint-issuers` talks to the services.
 
 use std::time::Duration;
 
@@ -31,14 +31,68 @@ pub struct AwsSts {
     pub peer: Peer,
 }
 
+/// `kind = "aws-roles-anywhere"`: CreateSession, then perhaps AssumeRole.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RolesAnywhere {
+    /// `trust_anchor_arn`: the anchor that the certificate leads to; its region is the one that is asked.
+    pub trust_anchor_arn: String,
+    /// `profile_arn`: the profile that lets the role be used.
+    pub profile_arn: String,
+    /// `role_arn`: the role that the session is of.
+    pub role_arn: String,
+    /// `certificate_issuer`: name of the issuer of the certificate whose key signs.
+    pub certificate_issuer: String,
+    /// `then`: roles that are assumed one after the other, each with the keys of the one before.
+    pub then: Vec<String>,
+    /// `session_name`: template over the identity's claims; without it the certificate's serial number.
+    pub session_name: Option<String>,
+    /// `duration`: life to ask for, of the last role.
+    pub duration: Option<Duration>,
+    /// `endpoint`: another address than the region's own.
+    pub endpoint: Option<String>,
+    /// `sts_endpoint`: another address of the Security Token Service, for `then`.
+    pub sts_endpoint: Option<String>,
+    /// How to reach both.
+    pub peer: Peer,
+}
+
 impl AwsSts {
     /// Gives the address that is asked: the given one, or that of the region and its partition.
     #[must_use]
     pub fn address(&self) -> String {
-        let suffix = if partition(&self.region) == "aws-cn" { ".cn" } else { "" };
-        let own = || format!("https://sts.{}.amazonaws.com{suffix}", self.region);
-        self.endpoint.as_ref().map_or_else(own, |given| given.trim_end_matches('/').to_owned())
+        address("sts", &self.region, self.endpoint.as_deref())
     }
+}
+
+impl RolesAnywhere {
+    /// Gives the region: that of the trust anchor.
+    #[must_use]
+    pub fn region(&self) -> &str {
+        region_of(&self.trust_anchor_arn)
+    }
+
+    /// Gives the address that is asked: the given one, or that of the region and its partition.
+    #[must_use]
+    pub fn address(&self) -> String {
+        address("rolesanywhere", self.region(), self.endpoint.as_deref())
+    }
+
+    /// Gives the address that is asked for the roles of `then`.
+    #[must_use]
+    pub fn sts_address(&self) -> String {
+        address("sts", self.region(), self.sts_endpoint.as_deref())
+    }
+}
+
+fn address(service: &str, region: &str, given: Option<&str>) -> String {
+    let suffix = if partition(region) == "aws-cn" { ".cn" } else { "" };
+    let own = || format!("https://{service}.{region}.amazonaws.com{suffix}");
+    given.map_or_else(own, |given| given.trim_end_matches('/').to_owned())
+}
+
+/// Gives the region of an ARN: its fourth part.
+pub(crate) fn region_of(arn: &str) -> &str {
+    arn.split(':').nth(3).unwrap_or_default()
 }
 
 /// Gives the partition of a region: China and the US government have their own, with names and addresses apart.
@@ -64,6 +118,28 @@ mod tests {
             assert_eq!(sts(region, None).address(), address);
         }
         assert_eq!(sts("eu-central-1", Some("https://vpce.example/")).address(), "https://vpce.example");
+    }
+
+    #[test]
+    fn roles_anywhere_is_asked_where_the_trust_anchor_is() {
+        let anchor = |partition: &str, region: &str| RolesAnywhere {
+            trust_anchor_arn: format!("arn:{partition}:rolesanywhere:{region}:123456789012:trust-anchor/a"),
+            profile_arn: format!("arn:{partition}:rolesanywhere:{region}:123456789012:profile/p"),
+            role_arn: format!("arn:{partition}:iam::123456789012:role/r"),
+            certificate_issuer: "own".into(),
+            then: Vec::new(),
+            session_name: None,
+            duration: None,
+            endpoint: None,
+            sts_endpoint: None,
+            peer: Peer::default(),
+        };
+        let china = anchor("aws-cn", "cn-north-1");
+        assert_eq!(china.address(), "https://rolesanywhere.cn-north-1.amazonaws.com.cn");
+        assert_eq!(china.sts_address(), "https://sts.cn-north-1.amazonaws.com.cn");
+        let given = RolesAnywhere { endpoint: Some("https://vpce.example/".into()), ..anchor("aws", "eu-west-1") };
+        assert_eq!(given.address(), "https://vpce.example");
+        assert_eq!(given.sts_address(), "https://sts.eu-west-1.amazonaws.com");
     }
 
     fn sts(region: &str, endpoint: Option<&str>) -> AwsSts {

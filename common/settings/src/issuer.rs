@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use credmint_client_identity::KeyAlgorithm;
 
-use crate::aws::AwsSts;
+use crate::aws::{AwsSts, RolesAnywhere};
 use crate::cloud::{Azure, GithubApp, GoogleSts, KubernetesToken};
 use crate::enrolment::{Est, EstAuth, NameTemplates, Offline, StepCa};
 use crate::identity::ClientAuthentication;
@@ -38,6 +38,8 @@ pub enum Issuer {
     Offline(Box<Offline>),
     /// `kind = "aws-sts"`: keys for a role.
     AwsSts(Box<AwsSts>),
+    /// `kind = "aws-roles-anywhere"`: keys for a role, for a certificate.
+    RolesAnywhere(Box<RolesAnywhere>),
     /// `kind = "google-sts"`: an access token of Google.
     GoogleSts(Box<GoogleSts>),
     /// `kind = "azure"`: an access token of Entra.
@@ -58,7 +60,16 @@ impl Issuer {
     /// Tells whether the credential is a pair of keys that requests to AWS are signed with.
     #[must_use]
     pub const fn grants_keys(&self) -> bool {
-        matches!(self, Self::AwsSts(_))
+        matches!(self, Self::AwsSts(_) | Self::RolesAnywhere(_))
+    }
+
+    /// Gives the name of the issuer whose certificate this one wants to see.
+    #[must_use]
+    pub fn certificate_issuer(&self) -> Option<&str> {
+        match self {
+            Self::RolesAnywhere(anywhere) => Some(&anywhere.certificate_issuer),
+            _ => None,
+        }
     }
 
     /// Gives the login of an issuer that is a Vault.
@@ -92,6 +103,7 @@ impl Issuer {
             Self::VaultPki(pki) => pki.names.templates().any(|template| has_claims(template)),
             Self::LocalCa(ca) => std::iter::once(&ca.common_name).chain(&ca.uris).any(|template| has_claims(template)),
             Self::Est(est) => est.wanted.names.templates().any(|template| has_claims(template)),
+            Self::RolesAnywhere(anywhere) => anywhere.session_name.as_deref().is_some_and(has_claims),
             Self::Offline(offline) => offline.wanted.names.templates().any(|template| has_claims(template)),
             _ => false,
         }

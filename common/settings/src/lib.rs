@@ -21,7 +21,7 @@ mod toml_text;
 mod tree;
 
 pub use arguments::from_args;
-pub use aws::AwsSts;
+pub use aws::{AwsSts, RolesAnywhere};
 pub use cloud::{Azure, GithubApp, GoogleSts, KubernetesToken};
 pub use enrolment::{Est, EstAuth, NameTemplates, Offline, StepCa, Wanted};
 pub use environment::{ENVIRONMENT, EnvironmentName};

@@ -102,6 +102,13 @@ impl<'a> Route<'a> {
         Some(Self { issuer_name, issuer, ..*self })
     }
 
+    /// Leads to the certificate that the issuer wants to see, if it does.
+    #[must_use]
+    pub fn certificate(&self) -> Option<Self> {
+        let (issuer_name, issuer) = self.settings.issuers.get_key_value(self.issuer.certificate_issuer()?)?;
+        Some(Self { issuer_name, issuer, ..*self })
+    }
+
     /// Finds the person who signs in for the host: the first of its identities that is one.
     #[must_use]
     pub fn person(&self) -> Option<(&'a str, &'a Identity)> {

@@ -160,13 +160,15 @@ async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Res
     if let Issuer::Offline(_) = route.issuer {
         return Err(short(offline::none_yet(agent, recipe)));
     }
+    let certificate = certificate(agent, recipe, deadline).await.map_err(short)?;
     let subject = choose(agent, recipe, deadline).await?;
     let (now, began) = (clock::now(), Instant::now());
     let caller = recipe.caller().map_err(short)?;
     let present = present(agent, recipe);
     let before = Before { requests: &agent.requests, entry: recipe.key.digest(), present: present.as_ref() };
     let (https, authorities) = (&agent.https, &agent.authorities);
-    let world = World { https, caller: &caller, authorities, before, now, deadline };
+    let certificate = certificate.as_ref();
+    let world = World { https, caller: &caller, authorities, certificate, before, now, deadline };
     let token = subject.as_ref().map(|chosen| &chosen.token);
     let granted = credmint_issuers::grant(route.issuer_name, route.issuer, token, &world).await;
     if let Some(own) = subject.as_ref().and_then(|chosen| chosen.sign_in) {
@@ -198,6 +200,22 @@ async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Res
     })
 }
 
+/// Gets the certificate that the issuer wants to see: an entry of its own, made and renewed like any other.
+async fn certificate(
+    agent: &Rc<Agent>,
+    recipe: &Recipe,
+    deadline: Deadline,
+) -> Result<Option<Arc<ClientIdentity>>, Failure> {
+    let Some(own) = &recipe.certificate else { return Ok(None) };
+    // Boxed, because it comes back here; not deeper, because what grants certificates wants none.
+    let entry = Box::pin(entry_of(agent, own, deadline)).await?;
+    match entry.held.get().as_deref() {
+        Some(Held::Identity(identity)) => Ok(Some(Arc::clone(identity))),
+        Some(Held::Token(_) | Held::Keys(_)) => Ok(None),
+        None => Err(failure::locked()),
+    }
+}
+
 /// Finds the certificate that the new one is to replace, as long as it is accepted.
 pub(crate) fn present(agent: &Agent, recipe: &Recipe) -> Option<Arc<ClientIdentity>> {
     let entry = agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now()))?;
@@ -218,7 +236,7 @@ pub(crate) async fn preflight(
     let (now, caller) = (clock::now(), recipe.caller()?);
     let before = Before { requests: &agent.requests, entry: recipe.key.digest(), present: None };
     let (https, authorities) = (&agent.https, &agent.authorities);
-    let world = World { https, caller: &caller, authorities, before, now, deadline };
+    let world = World { https, caller: &caller, authorities, certificate: None, before, now, deadline };
     let token = subject.as_ref().map(|chosen| &chosen.token);
     let found = credmint_issuers::preflight(route.issuer, token, &world).await;
     found.map_err(|error| failure::of_grant(&recipe.name, route.issuer_name, &error).0)

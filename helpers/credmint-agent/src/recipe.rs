@@ -31,7 +31,7 @@ pub(crate) struct Recipe {
     pub(crate) name: RouteName,
     /// Settings that the caller meant.
     pub(crate) settings: Rc<Settings>,
-    /// Which of the host's issuers grants it.
+    /// Which of the route's issuers grants it.
     part: Part,
     /// What was read from the caller.
     pub(crate) caller: Rc<Sealable<Caller>>,
@@ -43,6 +43,8 @@ pub(crate) struct Recipe {
     pub(crate) token: Option<Rc<Self>>,
     /// How that is made which takes its place while nothing is to be changed.
     pub(crate) plan: Option<Rc<Self>>,
+    /// How the certificate is made that the issuer wants to see.
+    pub(crate) certificate: Option<Rc<Self>>,
 }
 
 /// Says which of a route's issuers is meant.
@@ -54,6 +56,16 @@ enum Part {
     Token,
     /// `plan_issuer`.
     Plan,
+    /// `certificate_issuer` of one of them.
+    CertificateOf(Granting),
+}
+
+/// Says which issuer wants to see a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Granting {
+    First,
+    Token,
+    Plan,
 }
 
 impl Part {
@@ -62,6 +74,9 @@ impl Part {
             Self::First => Some(*route),
             Self::Token => route.token(),
             Self::Plan => route.plan(),
+            Self::CertificateOf(Granting::First) => route.certificate(),
+            Self::CertificateOf(Granting::Token) => route.token()?.certificate(),
+            Self::CertificateOf(Granting::Plan) => route.plan()?.certificate(),
         }
     }
 }
@@ -77,13 +92,16 @@ impl Recipe {
         let key = key_of(&name, &route, &caller, in_key);
         let key_of_part = |part: Part| Some((part, key_of(&name, &part.of(&route)?, &caller, &sign_ins)));
         let (token, plan) = (key_of_part(Part::Token), key_of_part(Part::Plan));
+        let shown = [Granting::First, Granting::Token, Granting::Plan].map(|of| key_of_part(Part::CertificateOf(of)));
         let caller = Rc::new(Sealable::from(caller));
-        let own = |(part, key)| {
+        let own = |(part, key), certificate| {
             let (name, settings, caller) = (name.clone(), Rc::clone(&settings), Rc::clone(&caller));
-            Rc::new(Self { name, settings, part, caller, sign_ins: sign_ins.clone(), key, token: None, plan: None })
+            let sign_ins = sign_ins.clone();
+            Rc::new(Self { name, settings, part, caller, sign_ins, key, token: None, plan: None, certificate })
         };
-        let (token, plan) = (token.map(own), plan.map(own));
-        Some(Self { name, settings, part: Part::First, caller, sign_ins, key, token, plan })
+        let [certificate, of_token, of_plan] = shown.map(|part| part.map(|part| own(part, None)));
+        let (token, plan) = (token.map(|part| own(part, of_token)), plan.map(|part| own(part, of_plan)));
+        Some(Self { name, settings, part: Part::First, caller, sign_ins, key, token, plan, certificate })
     }
 
     /// Gives the one to use: in doubt, the one for a plan.
@@ -99,9 +117,11 @@ impl Recipe {
         })
     }
 
-    /// Lists the keys of all that the host gets by it.
+    /// Lists the keys of all that is made by it: what the host gets, and the certificates that issuers want to see.
     pub(crate) fn keys(&self) -> impl Iterator<Item = EntryKey> + '_ {
-        std::iter::once(self.key).chain(self.token.iter().chain(&self.plan).map(|other| other.key))
+        let others = self.token.iter().chain(&self.plan).map(|other| &**other);
+        let all = std::iter::once(self).chain(others);
+        all.flat_map(|one| std::iter::once(one.key).chain(one.certificate.iter().map(|shown| shown.key)))
     }
 
     /// Gives what was read from the caller, unless that is locked away.
@@ -133,6 +153,9 @@ fn key_of(name: &RouteName, route: &Route<'_>, caller: &Caller, sign_ins: &[Sign
     route.host.hash(&mut digest);
     route.issuer_name.hash(&mut digest);
     route.issuer.hash(&mut digest);
+    if let Some(certificate) = &route.certificate() {
+        certificate.issuer.hash(&mut digest);
+    }
     route.identities().for_each(|identity| identity.hash(&mut digest));
     for (name, value) in &caller.environment {
         name.hash(&mut digest);

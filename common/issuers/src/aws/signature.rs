@@ -1,11 +1,12 @@
-//! Signs a form that is posted to AWS: Signature Version 4.
-//! Header fields, a body and keys come in, the value of `Authorization` goes out.
-//! By hand, because it is one shape of request: `aws-sigv4` brings thirty crates, and keeps keys in types of its own.
+//! Signs a request to AWS: Signature Version 4, with a shared secret or with the key of a certificate.
+//! A request and keys come in, the value of `Authorization` goes out.
+//! By hand: no crate signs with certificates, and for the other shape `aws-sigv4` brings thirty crates, and keeps keys in types of its own.
 //! <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html>
 
 use std::fmt::Write as _;
 
 use aws_lc_rs::{digest, hmac};
+use credmint_client_identity::{ClientIdentity, KeyError, Signature};
 use credmint_vocabulary::Timestamp;
 
 use crate::access_keys::AccessKeys;
@@ -36,31 +37,89 @@ impl Scope<'_> {
     }
 }
 
-/// Signs a request without a query; the header fields are in lower case and sorted, with `x-amz-date` among them.
-pub(crate) fn authorization(
-    (method, path): (&str, &str),
-    headers: &[(&str, &str)],
-    body: &[u8],
-    keys: &AccessKeys,
-    scope: Scope<'_>,
-) -> String {
-    let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
-    let canonical = canonical((method, path), headers, &names, body);
-    let words = scope.words();
-    let to_sign = format!("{ALGORITHM}\n{}\n{words}\n{}", scope.time(), hash(canonical.as_bytes()));
-    let signature = hex(hmac::sign(&signing_key(keys, scope), to_sign.as_bytes()).as_ref());
-    let id = &keys.access_key_id;
-    format!("{ALGORITHM} Credential={id}/{words}, SignedHeaders={names}, Signature={signature}")
+/// Is a request that is to be signed, as both sides write it down.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    /// `POST`.
+    pub(crate) method: &'a str,
+    /// `/sessions`.
+    pub(crate) path: &'a str,
+    /// Sorted and encoded by [`query`]; may be empty.
+    pub(crate) query: &'a str,
+    /// Header fields in lower case and sorted, with `host` and `x-amz-date` among them.
+    pub(crate) headers: &'a [(&'a str, &'a str)],
+    /// The body.
+    pub(crate) body: &'a [u8],
 }
 
-/// Writes the request in the one way that both sides agree on.
-fn canonical((method, path): (&str, &str), headers: &[(&str, &str)], names: &str, body: &[u8]) -> String {
-    let mut lines = String::new();
-    for (name, value) in headers {
-        let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
-        let _ = writeln!(lines, "{name}:{value}");
+impl Request<'_> {
+    /// Writes the request in the one way that both sides agree on.
+    fn canonical(&self) -> String {
+        let mut lines = String::new();
+        for (name, value) in self.headers {
+            let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+            let _ = writeln!(lines, "{name}:{value}");
+        }
+        let Self { method, path, query, body, .. } = self;
+        format!("{method}\n{path}\n{query}\n{lines}\n{}\n{}", self.names(), hash(body))
     }
-    format!("{method}\n{path}\n\n{lines}\n{names}\n{}", hash(body))
+
+    fn names(&self) -> String {
+        self.headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";")
+    }
+
+    /// Writes what is signed.
+    fn to_sign(&self, algorithm: &str, scope: Scope<'_>) -> String {
+        format!("{algorithm}\n{}\n{}\n{}", scope.time(), scope.words(), hash(self.canonical().as_bytes()))
+    }
+
+    /// Puts the value of `Authorization` together; `whose` names the key.
+    fn header(&self, algorithm: &str, whose: &str, scope: Scope<'_>, signature: &[u8]) -> String {
+        let (words, names, signature) = (scope.words(), self.names(), hex(signature));
+        format!("{algorithm} Credential={whose}/{words}, SignedHeaders={names}, Signature={signature}")
+    }
+}
+
+/// Signs a request with a secret that AWS knows, too.
+pub(crate) fn authorization(request: &Request<'_>, keys: &AccessKeys, scope: Scope<'_>) -> String {
+    let to_sign = request.to_sign(ALGORITHM, scope);
+    let signature = hmac::sign(&signing_key(keys, scope), to_sign.as_bytes());
+    request.header(ALGORITHM, &keys.access_key_id, scope, signature.as_ref())
+}
+
+/// Signs a request with the key of a certificate, which is named by its serial number.
+pub(crate) fn with_certificate(
+    request: &Request<'_>,
+    identity: &ClientIdentity,
+    scope: Scope<'_>,
+) -> Result<String, KeyError> {
+    // What is signed names the algorithm, which is known when something was signed with the key.
+    let algorithm = match identity.sign(b"")? {
+        Signature::Rsa(_) => "AWS4-X509-RSA-SHA256",
+        Signature::Ecdsa(_) => "AWS4-X509-ECDSA-SHA256",
+    };
+    let (Signature::Rsa(signature) | Signature::Ecdsa(signature)) =
+        identity.sign(request.to_sign(algorithm, scope).as_bytes())?;
+    Ok(request.header(algorithm, &identity.serial_decimal(), scope, &signature))
+}
+
+/// Writes a query in the order of its names, with everything encoded that is not unreserved (RFC 3986 §2.3).
+pub(crate) fn query(pairs: &[(&str, &str)]) -> String {
+    let mut pairs: Vec<_> = pairs.iter().map(|(name, value)| (encoded(name), encoded(value))).collect();
+    pairs.sort();
+    pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
+}
+
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut text, byte| {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => text.push(char::from(byte)),
+            _ => {
+                let _ = write!(text, "%{byte:02X}");
+            }
+        }
+        text
+    })
 }
 
 /// Derives the key of the day, the region and the service.
@@ -103,7 +162,8 @@ mod tests {
         let now = Timestamp::from_rfc3339("2015-08-30T12:36:00Z").unwrap();
         let scope = Scope { region: "us-east-1", service: "service", now };
         assert_eq!(scope.time(), "20150830T123600Z");
-        let authorization = authorization((method, "/"), headers, body.as_bytes(), &keys, scope);
+        let authorization =
+            authorization(&Request { method, path: "/", query: "", headers, body: body.as_bytes() }, &keys, scope);
         let start = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=";
         authorization.strip_prefix(start).unwrap().to_owned()
     }
@@ -127,7 +187,11 @@ mod tests {
             ("x-amz-date", "20150830T123600Z"),
             ("x-amz-security-token", "session/of+a=="),
         ];
-        let authorization = authorization(("POST", "/"), &headers, body.as_bytes(), &keys, scope);
+        let authorization = authorization(
+            &Request { method: "POST", path: "/", query: "", headers: &headers, body: body.as_bytes() },
+            &keys,
+            scope,
+        );
         // botocore 1.43.11, SigV4Auth.
         let signature = "183ee2975c922469f2ef858c3f7289306e817f9814d0b960b6fe318e07380aa5";
         assert_eq!(authorization.rsplit_once('=').map(|(_, last)| last), Some(signature));

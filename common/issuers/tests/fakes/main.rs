@@ -10,6 +10,7 @@ mod est;
 mod exchange;
 mod fake;
 mod pki;
+mod roles_anywhere;
 mod step_ca;
 mod vault_answers;
 mod vault_defaults;

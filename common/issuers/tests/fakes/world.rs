@@ -66,7 +66,15 @@ pub(crate) async fn ask_again(
 ) -> Result<Grant, GrantError> {
     let (https, authorities) = (Https::new("test"), Authorities::default());
     let before = Before { requests, entry: [0; 32], present };
-    let world = World { https: &https, caller, authorities: &authorities, before, now: now(), deadline: soon() };
+    let world = World {
+        https: &https,
+        caller,
+        authorities: &authorities,
+        certificate: None,
+        before,
+        now: now(),
+        deadline: soon(),
+    };
     grant("issuer", issuer, subject, &world).await
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn sts(fields: &Fields<'_>) -> Result<Issuer, SettingsError> {
         endpoint: fields.optional("endpoint", Item::server)?,
         peer: peer(fields)?,
     };
-    check_duration(fields, &sts)?;
+    check_duration(fields, sts.duration, &sts.then)?;
     check_partition(fields, &sts)?;
     if sts.policy_arns.len() > MOST_POLICIES {
         return Err(fields.error_at("policy_arns", "more than ten managed policies").with_hint("STS takes ten"));
@@ -45,13 +45,18 @@ pub(crate) fn sts(fields: &Fields<'_>) -> Result<Issuer, SettingsError> {
     Ok(Issuer::AwsSts(Box::new(sts)))
 }
 
-fn check_duration(fields: &Fields<'_>, sts: &AwsSts) -> Result<(), SettingsError> {
-    let Some(duration) = sts.duration else { return Ok(()) };
+/// Sees to it that the life is one that a role, or a chain of them, can have.
+pub(crate) fn check_duration(
+    fields: &Fields<'_>,
+    duration: Option<Duration>,
+    then: &[String],
+) -> Result<(), SettingsError> {
+    let Some(duration) = duration else { return Ok(()) };
     if duration < SHORTEST || duration > LONGEST {
         let what = format!("{} is not from 15m to 12h", fields.quoted("duration"));
         return Err(fields.error_at("duration", what).with_hint("the role's own maximum counts, too"));
     }
-    if duration > HOUR && !sts.then.is_empty() {
+    if duration > HOUR && !then.is_empty() {
         let what = format!("{} is longer than 1h, which no chain of roles has", fields.quoted("duration"));
         return Err(fields.error_at("duration", what).with_hint("shorten it, or have the last role trust the issuer"));
     }
@@ -60,14 +65,21 @@ fn check_duration(fields: &Fields<'_>, sts: &AwsSts) -> Result<(), SettingsError
 
 /// Sees to it that roles and policies are of the region's partition: no other can be had there.
 fn check_partition(fields: &Fields<'_>, sts: &AwsSts) -> Result<(), SettingsError> {
-    let partition = partition(&sts.region);
-    let own = |arn: &String| arn.split(':').nth(1) == Some(partition);
     let one = std::slice::from_ref(&sts.role_arn);
-    let all = [("role_arn", one), ("then", &sts.then), ("policy_arns", &sts.policy_arns)];
-    match all.into_iter().find(|(_, arns)| !arns.iter().all(own)) {
+    check_partitions(fields, &sts.region, &[("role_arn", one), ("then", &sts.then), ("policy_arns", &sts.policy_arns)])
+}
+
+pub(crate) fn check_partitions(
+    fields: &Fields<'_>,
+    region: &str,
+    all: &[(&str, &[String])],
+) -> Result<(), SettingsError> {
+    let partition = partition(region);
+    let own = |arn: &String| arn.split(':').nth(1) == Some(partition);
+    match all.iter().find(|(_, arns)| !arns.iter().all(own)) {
         Some((key, _)) => Err(fields
             .error_at(key, format!("{} is of another partition than the region", fields.quoted(key)))
-            .with_hint(format!("in {} it begins with arn:{partition}:", sts.region))),
+            .with_hint(format!("in {region} it begins with arn:{partition}:"))),
         None => Ok(()),
     }
 }
@@ -86,7 +98,7 @@ impl Item<'_> {
         }
     }
 
-    fn role_arn(&self) -> Result<String, SettingsError> {
+    pub(crate) fn role_arn(&self) -> Result<String, SettingsError> {
         self.arn("role/", ("is not the ARN of a role", "it looks like arn:aws:iam::123456789012:role/terraform"))
     }
 

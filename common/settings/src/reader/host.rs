@@ -135,7 +135,9 @@ pub(crate) fn fits(
         return Err(fields.missing("identity").with_hint(hint));
     }
     let found = identities.iter().filter_map(|identity| known.identities.get_key_value(identity));
-    found.into_iter().try_for_each(|(own, found)| stays_at_home(fields, (own, found), (name, issuer)))
+    found.into_iter().try_for_each(|(own, found)| stays_at_home(fields, (own, found), (name, issuer)))?;
+    let certificate = issuer.certificate_issuer().and_then(|name| known.issuers.get_key_value(name));
+    certificate.map_or(Ok(()), |(name, issuer)| fits(fields, identities, (name, issuer), known))
 }
 
 /// Refuses keys for a host: no registry takes them.

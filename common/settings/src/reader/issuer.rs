@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use crate::error::SettingsError;
 use crate::issuer::{Issuer, LocalCa, OidcToken, TokenExchange, VaultPki, VaultSecret, VaultToken};
-use crate::reader::aws;
 use crate::reader::client::{CLIENT, PEER, SERVER, authentication, authorization_server, peer};
 use crate::reader::cloud;
 use crate::reader::enrolment::{EST, STEP_CA, WANTED, est, names, offline, step_ca};
@@ -14,6 +13,7 @@ use crate::reader::fields::Fields;
 use crate::reader::item::Item;
 use crate::reader::shape::{Key, Kind, may, must};
 use crate::reader::vault::{LOGIN, login};
+use crate::reader::{anywhere, aws};
 use crate::tree::Table;
 
 pub(crate) const KINDS: &[Kind<Issuer>] = &[
@@ -27,6 +27,7 @@ pub(crate) const KINDS: &[Kind<Issuer>] = &[
     Kind { word: "step-ca", keys: &[STEP_CA, WANTED, PEER], read: step_ca },
     Kind { word: "offline", keys: &[WANTED], read: offline },
     Kind { word: "aws-sts", keys: &[aws::STS, PEER], read: aws::sts },
+    Kind { word: "aws-roles-anywhere", keys: &[anywhere::KEYS, PEER], read: anywhere::read },
     Kind { word: "google-sts", keys: &[cloud::GOOGLE, PEER], read: cloud::google },
     Kind { word: "azure", keys: &[cloud::AZURE, PEER], read: cloud::azure },
     Kind { word: "kubernetes-token", keys: &[cloud::KUBERNETES, PEER], read: cloud::kubernetes },

@@ -2,7 +2,9 @@
 //! The tree of all files, or of the arguments, comes in; [`Settings`] or the first mistake goes out.
 //! Reads no file and no environment.
 
+mod anywhere;
 mod aws;
+mod certificate_issuer;
 mod client;
 mod cloud;
 mod enrolment;

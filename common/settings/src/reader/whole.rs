@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::SettingsError;
+use crate::reader::certificate_issuer;
 use crate::reader::host::{agent, bridge, host, hostname, provider};
 use crate::reader::identity::identity;
 use crate::reader::issuer::issuer;
@@ -29,6 +30,7 @@ pub(crate) fn settings(root: &Table) -> Result<Settings, SettingsError> {
         bridge: section(root, "bridge")?.map(bridge).transpose()?.unwrap_or_default(),
         agent: section(root, "agent")?.map(agent).transpose()?.unwrap_or_default(),
     };
+    certificate_issuer::check(section(root, "issuer")?, &settings.issuers)?;
     for entry in section(root, "host")?.map_or(&[][..], |table| &table.entries) {
         let hostname = hostname(entry)?;
         let host = host(inner(entry, "host")?, &settings)?;

@@ -69,7 +69,7 @@ impl Request<'_> {
     }
 
     /// Writes what is signed.
-    fn to_sign(&self, algorithm: &str, scope: Scope<'_>) -> String {
+    fn words(&self, algorithm: &str, scope: Scope<'_>) -> String {
         format!("{algorithm}\n{}\n{}\n{}", scope.time(), scope.words(), hash(self.canonical().as_bytes()))
     }
 
@@ -82,7 +82,7 @@ impl Request<'_> {
 
 /// Signs a request with a secret that AWS knows, too.
 pub(crate) fn authorization(request: &Request<'_>, keys: &AccessKeys, scope: Scope<'_>) -> String {
-    let to_sign = request.to_sign(ALGORITHM, scope);
+    let to_sign = request.words(ALGORITHM, scope);
     let signature = hmac::sign(&signing_key(keys, scope), to_sign.as_bytes());
     request.header(ALGORITHM, &keys.access_key_id, scope, signature.as_ref())
 }
@@ -99,7 +99,7 @@ pub(crate) fn with_certificate(
         Signature::Ecdsa(_) => "AWS4-X509-ECDSA-SHA256",
     };
     let (Signature::Rsa(signature) | Signature::Ecdsa(signature)) =
-        identity.sign(request.to_sign(algorithm, scope).as_bytes())?;
+        identity.sign(request.words(algorithm, scope).as_bytes())?;
     Ok(request.header(algorithm, &identity.serial_decimal(), scope, &signature))
 }
 

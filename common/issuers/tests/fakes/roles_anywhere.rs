@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use credmint_client_identity::{ClientIdentity, KeyAlgorithm};
 use credmint_https::Https;
-use credmint_identities::{Caller, SubjectToken};
+use credmint_identities::Caller;
 use credmint_issuers::{AccessKeys, Authorities, Before, Grant, GrantError, Granted, PendingRequests, World, anchor};
 use credmint_settings::{Issuer, LocalCa, Peer, RolesAnywhere};
 use credmint_vocabulary::{FailureKind, Timestamp};
@@ -42,7 +42,7 @@ fn settings(address: &str) -> RolesAnywhere {
 async fn certified(key: KeyAlgorithm) -> (Arc<ClientIdentity>, Vec<u8>) {
     let own = LocalCa { key, common_name: "{sub}".into(), uris: Vec::new(), ttl: Duration::from_secs(600) };
     let (issuer, authorities) = (Issuer::LocalCa(own), Authorities::default());
-    let grant = granted("own", &issuer, Some(&alice()), None, &authorities, now()).await.unwrap();
+    let grant = granted(("own", &issuer), None, &authorities, now()).await.unwrap();
     let Granted::Identity(identity) = grant.credential else { panic!("an identity") };
     let pem = anchor("own", &issuer, &authorities, now()).unwrap();
     let der = x509_parser::pem::parse_x509_pem(pem.as_bytes()).unwrap().1.contents;
@@ -50,9 +50,7 @@ async fn certified(key: KeyAlgorithm) -> (Arc<ClientIdentity>, Vec<u8>) {
 }
 
 async fn granted(
-    name: &str,
-    issuer: &Issuer,
-    subject: Option<&SubjectToken>,
+    (name, issuer): (&str, &Issuer),
     certificate: Option<&Arc<ClientIdentity>>,
     authorities: &Authorities,
     now: Timestamp,
@@ -60,7 +58,7 @@ async fn granted(
     let (https, caller, requests) = (Https::new("test"), Caller::default(), PendingRequests::default());
     let before = Before { requests: &requests, entry: [0; 32], present: None };
     let world = World { https: &https, caller: &caller, authorities, certificate, before, now, deadline: soon() };
-    credmint_issuers::grant(name, issuer, subject, &world).await
+    credmint_issuers::grant(name, issuer, Some(&alice()), &world).await
 }
 
 async fn asked(settings: RolesAnywhere, certificate: &Arc<ClientIdentity>) -> Result<Grant, GrantError> {
@@ -73,7 +71,7 @@ async fn asked_at(
     now: Timestamp,
 ) -> Result<Grant, GrantError> {
     let issuer = Issuer::RolesAnywhere(Box::new(settings));
-    granted("aws", &issuer, Some(&alice()), Some(certificate), &Authorities::default(), now).await
+    granted(("aws", &issuer), Some(certificate), &Authorities::default(), now).await
 }
 
 fn keys_of(grant: Grant) -> AccessKeys {

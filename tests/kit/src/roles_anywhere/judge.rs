@@ -153,6 +153,6 @@ fn hash(bytes: &[u8]) -> String {
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
     let lower = text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    (lower && text.len() % 2 == 0)
+    (lower && text.len().is_multiple_of(2))
         .then(|| (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap_or(0)).collect())
 }

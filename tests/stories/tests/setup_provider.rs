@@ -1,5 +1,5 @@
 //! `credmint setup provider`: the file of each client from an empty home, with the client that then asks; and every byte back.
-//! git and bao are the real ones.
+//! git and bao are the real ones; of the others, the program that the file names is started as its client would.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use credmint_stories::{User, env_identity, file_identity};
 use credmint_test_kit::home::files_below;
 use credmint_test_kit::{OpenBao, OpenIdProvider, Output};
+use serde_json::{Value, json};
 
 const PASS_ON: &str = "[issuer.x]\nkind = \"oidc\"\n\n";
 
@@ -21,12 +22,12 @@ fn and_back(user: &User, arguments: &[&str], between: impl FnOnce()) {
     let first = setup(user, &[arguments, &["--yes"]].concat()).success().stdout;
     assert!(first.contains("Done."), "{first}");
     let set_up = state(user);
-    assert!(setup(user, arguments).success().stdout.starts_with("Nothing to change."));
+    assert!(setup(user, arguments).success().stdout.contains("Nothing to change."));
     assert_eq!(state(user), set_up);
     between();
     setup(user, &[arguments, &["--remove"]].concat()).success();
     assert_eq!(state(user), before);
-    assert!(setup(user, &[arguments, &["--remove"]].concat()).success().stdout.starts_with("Nothing to change."));
+    assert!(setup(user, &[arguments, &["--remove"]].concat()).success().stdout.contains("Nothing to change."));
 }
 
 /// Lists what a person has, with mode and content; not the agent's own files.
@@ -164,5 +165,83 @@ fn a_profile_of_aws_comes_and_goes_and_nothing_of_somebody_else_is_touched() {
     assert!(unknown.code == Some(78) && unknown.stderr.contains("the settings have these: prod"), "{}", unknown.stderr);
     let github = setup(&user, &["prod", "--for", "github"]).success().stdout;
     assert!(github.contains("export GH_PATH=/") && github.contains("add hosts"), "{github}");
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_kubeconfig_gets_a_user_and_keeps_everything_else() {
+    let (mut user, token, _provider) = home_with("");
+    let own =
+        "# mine\napiVersion: v1\nkind: Config\nusers:\n- name: old\n  user:\n    token: x # y\ncurrent-context: c";
+    for before in [None, Some("apiVersion: v1\nkind: Config\nusers: null\n"), Some(own)] {
+        if let Some(text) = before {
+            user.home.write(".kube/config", text);
+        }
+        and_back(&user, &["prod", "--for", "kubernetes"], || {
+            let text = user.home.read(".kube/config");
+            let command = text.lines().find_map(|line| line.trim().strip_prefix("command: ")).expect("a command");
+            let answer: Value = user.home.run(command).arg("prod").answer().output().success().json();
+            assert!(
+                answer["status"]["token"] == json!(token) && text.contains("      args:\n      - prod\n"),
+                "{text}"
+            );
+        });
+    }
+    let shown = setup(&user, &["prod", "--for", "kubernetes"]).success().stdout;
+    assert!(
+        shown.contains("exec {\n") && shown.contains("Next: kubectl config set-context --current --user=prod"),
+        "{shown}"
+    );
+    setup(&user, &["prod", "--for", "kubernetes", "--remove"]).success();
+    // Of several files, the first that is there; one in another form is left alone, with what to write.
+    let json = user.home.write("cluster.json", "{\"apiVersion\": \"v1\", \"kind\": \"Config\"}");
+    user.home.set("KUBECONFIG", format!("{}:{}", user.home.path().join("none").display(), json.display()));
+    let refused = setup(&user, &["prod", "--for", "kubernetes"]);
+    assert!(
+        refused.code == Some(78) && refused.stderr.contains("cluster.json:1 is in flow style"),
+        "{}",
+        refused.stderr
+    );
+    let printed = setup(&user, &["prod", "--for", "kubernetes", "--print"]).success().stdout;
+    assert!(printed.starts_with("users:\n- name: prod\n") && printed.contains("exec {\n"), "{printed}");
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn docker_and_googles_libraries_are_set_up_and_taken_back() {
+    let (user, token, _provider) = home_with("hosts = [\"registry.corp.example\", \"ghcr.io\"]");
+    for before in
+        [None, Some("{\n\t\"auths\": {\n\t\t\"a\": {}\n\t}\n}"), Some("{\"credHelpers\": {\"gcr.io\": \"gcloud\"}}\n")]
+    {
+        if let Some(text) = before {
+            user.home.write(".docker/config.json", text);
+        }
+        and_back(&user, &["prod", "--for", "docker"], || {
+            let file: Value = serde_json::from_str(&user.home.read(".docker/config.json")).expect("JSON");
+            let helper = file["credHelpers"]["ghcr.io"].as_str().expect("a helper");
+            let program = format!("docker-credential-{helper}");
+            let run = user.home.run(program).arg("get").input("https://ghcr.io").answer().output().success();
+            assert!(run.json()["Secret"] == json!(token));
+        });
+    }
+    user.home.write(".docker/config.json", "{\"credHelpers\":\n{\"ghcr.io\": \"pass\"}}");
+    let refused = setup(&user, &["prod", "--for", "docker"]);
+    assert!(refused.stderr.contains("config.json:2 has another helper for ghcr.io, \"pass\""), "{}", refused.stderr);
+    user.home.write(".docker/config.json", "{");
+    assert!(setup(&user, &["prod", "--for", "docker"]).stderr.contains("is no JSON: line 1, column 1"));
+    // Google: a file with nothing secret in it, and the two variables that lead to it.
+    let unknown = setup(&user, &["prod", "--for", "google"]);
+    assert!(unknown.code == Some(64) && unknown.stderr.contains("do not tell the audience"), "{}", unknown.stderr);
+    let audience = "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q";
+    let file = user.home.path().join(".config/credmint/google-prod.json");
+    let arguments =
+        ["prod", "--for", "google", "--audience", audience, "--service-account", "a@p.iam.gserviceaccount.com"];
+    and_back(&user, &arguments, || {
+        let account: Value = serde_json::from_slice(&std::fs::read(&file).expect("written")).expect("JSON");
+        let command = account["credential_source"]["executable"]["command"].as_str().expect("a command");
+        let (program, name) = command.split_once(' ').expect("two words");
+        let answer: Value = user.home.run(program).arg(name).answer().output().success().json();
+        assert!(account["audience"] == json!(audience) && answer["id_token"] == json!(token));
+    });
     user.canary.check(&user.home);
 }

@@ -27,7 +27,8 @@ pub(super) struct InTheWay {
 }
 
 impl InTheWay {
-    fn failure(&self, path: &Path) -> Failure {
+    /// Puts it into words for people.
+    pub(super) fn failure(&self, path: &Path) -> Failure {
         let what = format!("{}:{} {}; nothing was changed", path.display(), self.line, self.what);
         Failure::new(FailureKind::Settings, what).hint(&self.hint)
     }
@@ -62,7 +63,7 @@ pub(super) fn comment(wanted: &Wanted<'_>) -> String {
     format!("{MARK}; `credmint setup provider {} --remove` takes it out again.", wanted.name)
 }
 
-/// Finds a file by the variable that names it, else below the home directory.
+/// Finds a file or a directory by the variable that names it, else below the home directory.
 pub(super) fn place(variable: &str, usual: &str) -> Result<PathBuf, Failure> {
     let named = environment::read(variable).filter(|path| !path.is_empty());
     match named.and_then(|path| std::path::absolute(path).ok()) {

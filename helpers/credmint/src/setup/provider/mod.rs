@@ -4,15 +4,20 @@
 
 mod aws;
 mod clients;
+mod docker;
 mod edit;
 mod git;
 mod github;
+mod google;
 mod ini;
+mod json_text;
+mod kubeconfig;
+mod kubernetes;
 mod program;
 mod vault;
 
 use clap::Args;
-use credmint_settings::Settings;
+use credmint_settings::{Issuer, Settings};
 use credmint_vocabulary::{Failure, FailureKind, Hostname};
 
 use super::change::Change;
@@ -29,6 +34,12 @@ pub(crate) struct ProviderArguments {
     /// Who is going to ask [default: by the issuer, where it tells].
     #[arg(long = "for", value_name = "CLIENT")]
     client: Option<Client>,
+    /// With --for google: full name of the provider in Google's pool [default: that of the settings' issuer of kind `google-sts`].
+    #[arg(long, value_name = "AUDIENCE")]
+    audience: Option<String>,
+    /// With --for google: email address of the service account that is impersonated.
+    #[arg(long, value_name = "EMAIL")]
+    service_account: Option<String>,
     /// Print what belongs into the file, to write it by hand; change nothing.
     #[arg(long, conflicts_with_all = ["remove", "dry_run"])]
     print: bool,
@@ -49,6 +60,14 @@ struct Wanted<'a> {
     name: &'a str,
     /// Its hosts.
     hosts: &'a [Hostname],
+    /// Its issuer.
+    issuer: Option<&'a Issuer>,
+    /// All of the settings.
+    settings: &'a Settings,
+    /// Audience that was given.
+    audience: Option<&'a str>,
+    /// Service account that was given.
+    service_account: Option<&'a str>,
     /// Whether what an earlier run added is taken out.
     remove: bool,
     /// Whether it is only printed: then no file is looked at.
@@ -77,10 +96,19 @@ pub(super) fn run(arguments: &ProviderArguments) -> Result<(), Failure> {
     if provider.is_none() && !(arguments.remove && arguments.client.is_some()) {
         return Err(unknown(name, &settings));
     }
-    let usual = || Client::of(settings.issuers.get(&provider?.host.issuer)?);
-    let client = arguments.client.or_else(usual).ok_or_else(|| who(name))?;
+    let issuer = provider.and_then(|provider| settings.issuers.get(&provider.host.issuer));
+    let client = arguments.client.or_else(|| Client::of(issuer?)).ok_or_else(|| who(name))?;
     let hosts = provider.map(|provider| provider.hosts.as_slice()).unwrap_or_default();
-    let wanted = Wanted { name, hosts, remove: arguments.remove, print: arguments.print };
+    let wanted = Wanted {
+        name,
+        hosts,
+        issuer,
+        settings: &settings,
+        audience: arguments.audience.as_deref(),
+        service_account: arguments.service_account.as_deref(),
+        remove: arguments.remove,
+        print: arguments.print,
+    };
     let plan = client.plan(&wanted)?;
     if arguments.print {
         out::text(&plan.by_hand);

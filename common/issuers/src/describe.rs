@@ -43,7 +43,9 @@ fn cloud(issuer: &Issuer) -> String {
         }
         Issuer::GoogleSts(sts) => {
             let account = sts.service_account.as_ref().map(|account| format!(", as {account}")).unwrap_or_default();
-            format!("google-sts at {}, for {}{account}", sts.endpoint, sts.audience)
+            let own =
+                sts.certificate_issuer.as_ref().map(|own| format!(", with a certificate of {own}")).unwrap_or_default();
+            format!("google-sts at {}, for {}{account}{own}", sts.endpoint, sts.audience)
         }
         Issuer::Azure(azure) => {
             let Azure { endpoint, tenant, client_id, scope, .. } = &**azure;

@@ -1,7 +1,14 @@
-//! `kind = "google-sts"`: an access token of Google for the subject token, then perhaps one of a service account.
-//! The provider's settings and the subject token come in, an access token goes out.
-//! Sends the subject token to the Security Token Service alone. RFC 8693; <https://cloud.google.com/iam/docs/reference/sts/rest>
+//! `kind = "google-sts"`: an access token of Google for the subject token or a certificate, then perhaps one of a service account.
+//! The provider's settings, the subject token or a client identity that another issuer made come in, an access token goes out.
+//! Sends the subject token to the Security Token Service alone, and presents the certificate there alone. RFC 8693;
+//! <https://cloud.google.com/iam/docs/reference/sts/rest>
 
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use credmint_client_identity::ClientIdentity;
+use credmint_https::Trust;
 use credmint_identities::{SubjectToken, TokenEndpoint, trust};
 use credmint_settings::GoogleSts;
 use credmint_vocabulary::{Secret, Timestamp};
@@ -21,9 +28,17 @@ pub(crate) async fn grant(
     subject: Option<&SubjectToken>,
     world: &World<'_>,
 ) -> Result<Grant, GrantError> {
-    let subject = needed(subject)?;
-    check_audience(subject, settings.token_audience.as_deref())?;
-    let token = exchanged(settings, subject, world).await?;
+    let token = match &settings.certificate_issuer {
+        Some(_) => {
+            let own = world.certificate.ok_or(GrantError::NoCertificate)?;
+            exchanged(settings, (&path_of(own), Some(Arc::clone(own))), world).await?
+        }
+        None => {
+            let subject = needed(subject)?;
+            check_audience(subject, settings.token_audience.as_deref())?;
+            exchanged(settings, (subject.token.expose(), None), world).await?
+        }
+    };
     let token = match &settings.service_account {
         Some(account) => impersonated(settings, account, &token.token, world).await?,
         None => token,
@@ -31,8 +46,18 @@ pub(crate) async fn grant(
     Ok(granted(token, Vec::new()))
 }
 
-async fn exchanged(settings: &GoogleSts, subject: &SubjectToken, world: &World<'_>) -> Result<BearerToken, GrantError> {
-    let (trust, time) = (trust(&settings.peer), (world.now, world.deadline));
+/// Writes the certificate and those above it as the service wants them: a list in JSON of base64 of DER.
+fn path_of(own: &ClientIdentity) -> String {
+    json!(own.certificates_der().iter().map(|der| STANDARD.encode(der)).collect::<Vec<_>>()).to_string()
+}
+
+/// Exchanges what stands for the subject; a certificate is presented, too.
+async fn exchanged(
+    settings: &GoogleSts,
+    (subject, client): (&str, Option<Arc<ClientIdentity>>),
+    world: &World<'_>,
+) -> Result<BearerToken, GrantError> {
+    let (trust, time) = (Trust { client, ..trust(&settings.peer) }, (world.now, world.deadline));
     let address = format!("{}/v1/token", settings.endpoint);
     let endpoint = TokenEndpoint::find(None, Some(&address), world.https, &trust, world.deadline).await?;
     let scope = if settings.service_account.is_some() { PLATFORM.to_owned() } else { settings.scopes.join(" ") };
@@ -43,7 +68,7 @@ async fn exchanged(settings: &GoogleSts, subject: &SubjectToken, world: &World<'
         ("scope", scope.as_str()),
         ("requested_token_type", "urn:ietf:params:oauth:token-type:access_token"),
         ("subject_token_type", settings.subject_token_type.as_str()),
-        ("subject_token", subject.token.expose().as_str()),
+        ("subject_token", subject),
     ];
     form.extend(options.as_ref().map(|options| ("options", options.as_str())));
     let what = format!("the exchange for {}", settings.audience);
@@ -89,6 +114,11 @@ async fn impersonated(
 const PLATFORM: &str = "https://www.googleapis.com/auth/cloud-platform";
 
 const EXCHANGE: &[Told] = &[
+    (
+        "certificate",
+        "the provider does not take the certificate",
+        "compare the trust store of the provider with the authority of certificate_issuer, and the certificate's names with the attribute mapping",
+    ),
     (
         "attribute condition",
         "the provider's attribute condition does not let this identity in",

@@ -13,7 +13,9 @@ use crate::source::Source;
 pub struct GoogleSts {
     /// `audience`: the full name of the provider, `//iam.googleapis.com/…/providers/NAME`.
     pub audience: String,
-    /// `subject_token_type` (default `urn:ietf:params:oauth:token-type:jwt`).
+    /// `certificate_issuer`: name of the issuer of the certificate that is exchanged in place of the identity's token.
+    pub certificate_issuer: Option<String>,
+    /// `subject_token_type` (default `urn:ietf:params:oauth:token-type:jwt`, of a certificate `…:mtls`).
     pub subject_token_type: String,
     /// `scopes` (default the whole platform).
     pub scopes: Vec<String>,

@@ -68,6 +68,7 @@ impl Issuer {
     pub fn certificate_issuer(&self) -> Option<&str> {
         match self {
             Self::RolesAnywhere(anywhere) => Some(&anywhere.certificate_issuer),
+            Self::GoogleSts(sts) => sts.certificate_issuer.as_deref(),
             _ => None,
         }
     }
@@ -89,7 +90,8 @@ impl Issuer {
         let login = |login: &VaultLogin| login.auth.sends_identity();
         match self {
             Self::Oidc(_) | Self::TokenExchange(_) | Self::StepCa(_) => true,
-            Self::AwsSts(_) | Self::GoogleSts(_) | Self::Azure(_) | Self::KubernetesToken(_) => true,
+            Self::AwsSts(_) | Self::Azure(_) | Self::KubernetesToken(_) => true,
+            Self::GoogleSts(sts) => sts.certificate_issuer.is_none(),
             Self::Est(est) => est.auth == EstAuth::Bearer,
             _ => self.vault_login().is_some_and(login),
         }

@@ -60,9 +60,10 @@ fn google(address: &str) -> Issuer {
     Issuer::GoogleSts(Box::new(google_settings(address)))
 }
 
-fn google_settings(address: &str) -> GoogleSts {
+pub(crate) fn google_settings(address: &str) -> GoogleSts {
     GoogleSts {
         audience: PROVIDER.into(),
+        certificate_issuer: None,
         subject_token_type: JWT.into(),
         scopes: vec!["https://www.googleapis.com/auth/devstorage.read_only".into()],
         user_project: None,

@@ -9,6 +9,7 @@ mod clouds;
 mod est;
 mod exchange;
 mod fake;
+mod google_x509;
 mod pki;
 mod roles_anywhere;
 mod step_ca;

@@ -39,7 +39,7 @@ fn settings(address: &str) -> RolesAnywhere {
 }
 
 /// A certificate of an authority in memory, and the authority's own (DER).
-async fn certified(key: KeyAlgorithm) -> (Arc<ClientIdentity>, Vec<u8>) {
+pub(crate) async fn certified(key: KeyAlgorithm) -> (Arc<ClientIdentity>, Vec<u8>) {
     let own = LocalCa { key, common_name: "{sub}".into(), uris: Vec::new(), ttl: Duration::from_secs(600) };
     let (issuer, authorities) = (Issuer::LocalCa(own), Authorities::default());
     let grant = granted(("own", &issuer), None, &authorities, now()).await.unwrap();
@@ -49,7 +49,7 @@ async fn certified(key: KeyAlgorithm) -> (Arc<ClientIdentity>, Vec<u8>) {
     (Arc::new(identity), der)
 }
 
-async fn granted(
+pub(crate) async fn granted(
     (name, issuer): (&str, &Issuer),
     certificate: Option<&Arc<ClientIdentity>>,
     authorities: &Authorities,

@@ -16,6 +16,7 @@ use crate::tree::Entry;
 
 pub(crate) const GOOGLE: &[Key] = &[
     must("audience"),
+    may("certificate_issuer"),
     may("subject_token_type"),
     may("scopes"),
     may("user_project"),
@@ -49,6 +50,13 @@ pub(crate) fn google(fields: &Fields<'_>) -> Result<Issuer, SettingsError> {
         let what = format!("{} has no meaning with a workload pool", fields.quoted("user_project"));
         return Err(fields.error_at("user_project", what).with_hint("leave it out: it is for workforce pools"));
     }
+    let (token_type, address) = if fields.has("certificate_issuer") { OF_CERTIFICATES } else { OF_TOKENS };
+    if fields.has("certificate_issuer") && fields.has("token_audience") {
+        let what = format!("{} has no meaning with a certificate", fields.quoted("token_audience"));
+        return Err(fields
+            .error_at("token_audience", what)
+            .with_hint("leave it out: no token of the identity is sent"));
+    }
     let scopes = fields.list("scopes", Item::scope)?;
     let lifetime = fields.optional("lifetime", Item::duration)?;
     if lifetime.is_some_and(|life| life > TWELVE_HOURS) {
@@ -57,15 +65,16 @@ pub(crate) fn google(fields: &Fields<'_>) -> Result<Issuer, SettingsError> {
     }
     Ok(Issuer::GoogleSts(Box::new(GoogleSts {
         audience,
+        certificate_issuer: fields.optional("certificate_issuer", Item::text)?,
         subject_token_type: fields
             .optional("subject_token_type", Item::token_type)?
-            .unwrap_or_else(|| "urn:ietf:params:oauth:token-type:jwt".to_owned()),
+            .unwrap_or_else(|| token_type.to_owned()),
         scopes: if scopes.is_empty() { vec![PLATFORM.to_owned()] } else { scopes },
         user_project: fields.optional("user_project", Item::text)?,
         service_account: fields.optional("service_account", Item::service_account)?,
         lifetime,
         token_audience: fields.optional("token_audience", Item::text)?,
-        endpoint: endpoint(fields, "endpoint", "https://sts.googleapis.com")?,
+        endpoint: endpoint(fields, "endpoint", address)?,
         iam_endpoint: endpoint(fields, "iam_endpoint", "https://iamcredentials.googleapis.com")?,
         peer: peer(fields)?,
     })))
@@ -170,6 +179,9 @@ impl Item<'_> {
     }
 }
 
+/// What is exchanged, and where: Google asks for a certificate at an address of its own.
+const OF_TOKENS: (&str, &str) = ("urn:ietf:params:oauth:token-type:jwt", "https://sts.googleapis.com");
+const OF_CERTIFICATES: (&str, &str) = ("urn:ietf:params:oauth:token-type:mtls", "https://sts.mtls.googleapis.com");
 const PLATFORM: &str = "https://www.googleapis.com/auth/cloud-platform";
 const RESOURCE_MANAGER: &str = "https://management.azure.com/.default";
 const TEN_MINUTES: Duration = Duration::from_secs(600);

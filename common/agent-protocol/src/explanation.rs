@@ -47,6 +47,9 @@ pub struct Explanation {
     /// Whether a person is asked before each use.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirm: bool,
+    /// By which way a program of `credmint exec` gets a provider's, and whether that is renewed, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exec: Option<String>,
     /// Whether a fresh entry is kept, and until when.
     #[serde(default)]
     pub entry: Option<EntryStatus>,

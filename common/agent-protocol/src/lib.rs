@@ -24,7 +24,7 @@ pub use explanation::{Explanation, IdentityClaims, PhaseSeen};
 pub use frame::{Frame, FrameError, MAXIMUM_FRAME, decode, decode_length};
 pub use lock::{LockStatus, Passphrase};
 pub use message::{Answer, Ask, BUILD, Credential, FailureOnWire, Got, Need, Reply, Request, Supply, VERSION};
-pub use run::{ProxyWanted, RunEnd, RunHost, RunMirror, RunOpen, RunOver, RunProxy, RunStatus, RunWanted};
+pub use run::{ProxyWanted, RunEnd, RunHost, RunMirror, RunOpen, RunOver, RunProvider, RunProxy, RunStatus, RunWanted};
 pub use services::ServicesOffered;
 pub use sign_in::{Approve, Login, Logout, Pasted, SessionStatus, Visit};
 pub use status::{EntryStatus, Status};

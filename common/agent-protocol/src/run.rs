@@ -34,6 +34,9 @@ pub struct RunWanted {
     /// The run's port is to be a proxy, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<ProxyWanted>,
+    /// Providers of the settings whose credentials the program is to have, by their names or hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub providers: Vec<String>,
 }
 
 /// A provider mirror that stands for registries in a run.
@@ -76,6 +79,26 @@ pub struct RunOpen {
     /// The proxy, if one was wanted and there is a host to reach.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<RunProxy>,
+    /// The providers that were wanted, all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub providers: Vec<RunProvider>,
+}
+
+/// One provider of a run.
+#[derive(Default, Serialize, Deserialize)]
+pub struct RunProvider {
+    /// Name in the settings.
+    pub name: String,
+    /// By which way the program gets it, in the word of the settings.
+    pub channel: String,
+    /// What the program finds in its environment.
+    pub variables: BTreeMap<String, WireSecret>,
+    /// Variables of the caller that the program is not to have: they would go before these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// Variables that are to name an empty file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub emptied: Vec<String>,
 }
 
 /// The proxy of a run, which is at its port.

@@ -4,10 +4,13 @@
 
 mod answer;
 pub mod aws;
+pub mod aws_container;
 pub mod docker;
 pub mod git;
 pub mod github;
 pub mod google;
+pub mod google_account;
+pub mod id_token;
 pub mod kubernetes;
 pub mod plain;
 mod program;

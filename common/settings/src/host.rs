@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use credmint_vocabulary::Hostname;
 
+use crate::channel::Channel;
 use crate::issuer::Peer;
 use crate::policy::Policy;
 
@@ -44,6 +45,8 @@ pub struct Provider {
     pub username: Option<String>,
     /// `hosts`: for which hosts git, docker, `gh` and `vault` take it, which know a host alone.
     pub hosts: Vec<Hostname>,
+    /// `exec`: how a program of `credmint exec` gets it (default by the kind of the issuer).
+    pub exec: Option<Channel>,
 }
 
 /// What is kept of what `terraform login` brings for a host.

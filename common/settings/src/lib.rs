@@ -4,6 +4,7 @@
 
 mod arguments;
 mod aws;
+mod channel;
 mod cloud;
 mod enrolment;
 mod environment;
@@ -22,6 +23,7 @@ mod tree;
 
 pub use arguments::from_args;
 pub use aws::{AwsSts, RolesAnywhere};
+pub use channel::Channel;
 pub use cloud::{Azure, GithubApp, GoogleSts, KubernetesToken};
 pub use enrolment::{Est, EstAuth, NameTemplates, Offline, StepCa, Wanted};
 pub use environment::{ENVIRONMENT, EnvironmentName};

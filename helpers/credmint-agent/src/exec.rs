@@ -9,6 +9,7 @@ use credmint_agent_protocol::{
     Got, Reply, RunEnd, RunHost, RunMirror, RunOpen, RunOver, RunProxy, RunStatus, RunWanted,
 };
 use credmint_https::ProxyOfCaller;
+use credmint_identities::Caller;
 use credmint_local_machine::{RunDirectory, clock};
 use credmint_settings::{Deliver, Host, Settings};
 use credmint_vocabulary::{Failure, FailureKind, Hostname, NoProxy, printable};
@@ -16,9 +17,11 @@ use url::Url;
 
 use crate::agent::Agent;
 use crate::answers;
+use crate::asking::Asking;
 use crate::bridge::{Mirror, OpenRun, WayOut};
 use crate::connection::{Stream, receive, send};
 use crate::recipe::{EntryKey, Recipe};
+use crate::run_provider::{self, Wanted};
 use crate::server::{Ended, all_reads_of, caller_of};
 use crate::services::{self, Said};
 use crate::status;
@@ -37,14 +40,21 @@ pub(crate) async fn run(
     }
     agent.metrics.want(&settings);
     agent.stay(settings.agent.idle_exit);
-    let recipes = recipes(agent, stream, &settings).await?;
+    let caller = caller_of(stream, all_reads_of(&settings)).await?;
+    let asking = Asking::of(peer, None)?;
+    let providers = run_provider::wanted(agent, &settings, &wanted.providers, (&caller, &asking))?;
+    let recipes = recipes(agent, &settings, &caller);
     let mirrors = wanted.mirrors.iter().filter_map(|wanted| mirror(&recipes, wanted)).collect();
-    let open = OpenRun::listen(agent, facts(wanted, peer, &recipes), mirrors).await?;
+    let open = OpenRun::listen(agent, facts(wanted, peer, names(&recipes, &providers)), mirrors).await?;
     note(agent, wanted);
+    let fetched = run_provider::fetch(agent, providers).await?;
     let directory = RunDirectory::make().map_err(|error| unusable(&error))?;
     let said = services::of_run(agent, &recipes, &wanted.described).await;
     let opened = opened(&open, &directory, (&recipes, said), &settings);
-    let opened = opened.and_then(|opened| Ok(RunOpen { proxy: proxy(&open, &recipes, wanted)?, ..opened }));
+    let opened = opened.and_then(|opened| {
+        let (proxy, providers) = (proxy(&open, &recipes, wanted)?, run_provider::open(&open, fetched)?);
+        Ok(RunOpen { proxy, providers, ..opened })
+    });
     let ended = hold(stream, opened).await;
     // Not when we end before: `credmint` is still there then, and removes it.
     directory.remove();
@@ -54,12 +64,17 @@ pub(crate) async fn run(
 }
 
 /// What `credmint status` says of a run: its caller names the program, the kernel the process.
-fn facts(wanted: &RunWanted, process: Option<u32>, recipes: &[Rc<Recipe>]) -> RunStatus {
-    let mut hosts: Vec<_> = recipes.iter().map(|recipe| recipe.name.to_string()).collect();
+fn facts(wanted: &RunWanted, process: Option<u32>, mut hosts: Vec<String>) -> RunStatus {
     let others = hosts.split_off(hosts.len().min(MOST_NAMED)).len();
     hosts.extend((others > 0).then(|| format!("{others} more")));
     let (program, since) = (printable(&wanted.program, 60), clock::now().to_string());
     RunStatus { program, process, since, hosts, ..RunStatus::default() }
+}
+
+/// Names what a run can reach.
+fn names(recipes: &[Rc<Recipe>], providers: &[Wanted]) -> Vec<String> {
+    let hosts = recipes.iter().map(|recipe| recipe.name.to_string());
+    hosts.chain(providers.iter().map(|provider| format!("provider/{}", provider.name))).collect()
 }
 
 /// Waits for the end of a run.
@@ -77,14 +92,9 @@ fn bridged(settings: &Settings, judged: bool) -> impl Iterator<Item = &Hostname>
 }
 
 /// Makes the recipes of the hosts of a run.
-async fn recipes(
-    agent: &Rc<Agent>,
-    stream: &mut dyn Stream,
-    settings: &Rc<Settings>,
-) -> Result<Vec<Rc<Recipe>>, Ended> {
-    let caller = caller_of(stream, all_reads_of(settings)).await?;
-    let recipe = |name: &Hostname| status::recipe(agent, settings, name.clone().into(), &caller);
-    Ok(bridged(settings, false).filter_map(recipe).map(Rc::new).collect())
+fn recipes(agent: &Agent, settings: &Rc<Settings>, caller: &Caller) -> Vec<Rc<Recipe>> {
+    let recipe = |name: &Hostname| status::recipe(agent, settings, name.clone().into(), caller);
+    bridged(settings, false).filter_map(recipe).map(Rc::new).collect()
 }
 
 /// Finds the host of the run that has a mirror; what leads elsewhere is none of ours.
@@ -118,7 +128,7 @@ fn opened(
     let registries = registries.map(|(name, recipe)| host(name, recipe, None)).collect::<Result<_, Failure>>()?;
     let confirm = bridged(settings, true).map(ToString::to_string).collect();
     let directory = directory.path().display().to_string();
-    Ok(RunOpen { port: open.port(), directory, hosts, confirm, registries, proxy: None })
+    Ok(RunOpen { port: open.port(), directory, hosts, confirm, registries, ..RunOpen::default() })
 }
 
 /// Makes the run's port a proxy, where that is wanted and there is a host to reach.

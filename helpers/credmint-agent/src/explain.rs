@@ -45,6 +45,7 @@ pub(crate) async fn explain(
         upstream: (route.host.deliver == Deliver::Bridge)
             .then(|| route.host.upstream.clone().unwrap_or_else(|| format!("https://{}", recipe.name))),
         confirm: route.host.confirm,
+        exec: exec(&recipe),
         entry: entry.map(|entry| status::of_entry(&entry)),
         token_entry: token_entry.map(|entry| status::of_entry(&entry).into()),
     }
@@ -125,6 +126,15 @@ fn kind(identity: &Identity) -> &'static str {
         Identity::VaultOidc(_) => "vault-oidc",
         _ => "of a later version",
     }
+}
+
+/// Says by which way a program of a run gets a provider's credential.
+fn exec(recipe: &Recipe) -> Option<String> {
+    let RouteName::Provider(name) = &recipe.name else { return None };
+    let Some(channel) = recipe.settings.provider(name)?.1.exec else {
+        return Some("by no way yet: `exec` says one, as \"azure-oidc\" or \"gitlab\"".to_owned());
+    };
+    Some(format!("{}, {}", channel.word(), channel.words()))
 }
 
 fn word(deliver: Deliver) -> &'static str {

@@ -88,6 +88,29 @@ pub(crate) async fn pair_for_now(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadlin
     both.map(|(first, token)| Pair { first, token: Some(token) })
 }
 
+/// Gives all that a client gets that asks again: what is kept while it lives, if nothing fresh is to be had in a moment.
+pub(crate) async fn pair_soon(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Result<Pair, Failure> {
+    let Some(token) = &recipe.token else {
+        return Ok(Pair { first: entry_soon(agent, recipe, deadline).await?, token: None });
+    };
+    let both = tokio::try_join!(entry_soon(agent, recipe, deadline), entry_soon(agent, token, deadline));
+    both.map(|(first, token)| Pair { first, token: Some(token) })
+}
+
+async fn entry_soon(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
+    sessions::end_those_over(agent, clock::now(), Instant::now());
+    let kept = agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now()));
+    let is_fresh = kept.as_ref().is_some_and(|entry| entry.is_fresh(clock::now()));
+    let deadline = if kept.is_some() { deadline.at_most(Instant::now(), PATIENCE_OF_WHO_ASKS_AGAIN) } else { deadline };
+    let made = if is_fresh { None } else { Some(make(agent, recipe, deadline).await) };
+    use_now(match (made, kept) {
+        (Some(Ok(made)), _) => Ok(made),
+        (_, Some(kept)) => Ok(kept),
+        (Some(Err(failure)), None) => Err(failure),
+        (None, None) => Err(failure::too_slow(&recipe.name)),
+    })
+}
+
 /// Notes that somebody uses it; making it anew is no use of it.
 fn use_now(outcome: Outcome) -> Outcome {
     outcome.inspect(|entry| entry.used.set(clock::now()))
@@ -343,6 +366,8 @@ pub(crate) fn jitter() -> f64 {
 
 /// How long a caller waits for a fresh entry while the last good one is still accepted.
 const PATIENCE_WITH_A_GOOD_ONE: Duration = Duration::from_secs(3);
+/// The same of a client that asks again by itself, and waits for two seconds in all.
+const PATIENCE_OF_WHO_ASKS_AGAIN: Duration = Duration::from_secs(1);
 /// How long one flight may take in all: it ends before its first waiter does, so that its own words are heard.
 const WHOLE_FLIGHT: Duration = Duration::from_secs(9);
 /// How long a failure is remembered: one `init` asks up to five times, and a person who fixed it should not wait.

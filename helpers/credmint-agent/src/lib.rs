@@ -29,6 +29,7 @@ mod options;
 mod recipe;
 mod renewal;
 mod run;
+mod run_provider;
 mod self_check;
 mod server;
 mod services;

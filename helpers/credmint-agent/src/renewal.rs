@@ -25,6 +25,7 @@ pub(crate) async fn run(agent: Rc<Agent>) {
         if agent.lock.is_shut() {
             continue;
         }
+        agent.bridge.iter().for_each(|bridge| bridge.keep_in_use(&agent.entries, clock::now()));
         agent.superseded.borrow_mut().retain(|entry| entry.is_alive(clock::now()));
         for entry in agent.entries.all() {
             look_after(&agent, &entry, clock::now());

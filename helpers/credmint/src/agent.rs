@@ -88,7 +88,10 @@ pub(crate) fn listen(host: &Hostname) -> Result<(), Failure> {
 
 /// Opens a run that lasts as long as the connection, and starts an agent if there is none.
 pub(crate) fn open_run(wanted: RunWanted) -> Result<(RunOpen, Connection), Failure> {
-    let (answer, connection) = open_at_agent(wanted, deadline()).map_err(|error| error.failure("this run"))?;
+    // Whose credential the program is to have is asked first.
+    let patience = if wanted.providers.is_empty() { PATIENCE } else { PATIENCE * 2 };
+    let deadline = Deadline::after(Instant::now(), patience);
+    let (answer, connection) = open_at_agent(wanted, deadline).map_err(|error| error.failure("this run"))?;
     match answered(Some(answer))? {
         Some(Answer::RunOpen(open)) => Ok((open, connection)),
         Some(other) => Err(unexpected(&other)),

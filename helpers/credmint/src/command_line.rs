@@ -143,8 +143,8 @@ pub(crate) enum Command {
     ///
     /// Set for the program: TF_CLI_CONFIG_FILE, TF_TOKEN_… for each host, and, where TF_HTTP_ADDRESS leads to one of them,
     /// TF_HTTP_ADDRESS, TF_HTTP_LOCK_ADDRESS, TF_HTTP_UNLOCK_ADDRESS, TF_HTTP_USERNAME and TF_HTTP_PASSWORD; with --env
-    /// TF_HTTP_CLIENT_CERTIFICATE_PEM, TF_HTTP_CLIENT_PRIVATE_KEY_PEM and TF_HTTP_CLIENT_CA_CERTIFICATE_PEM. `credmint env` shows
-    /// which of them, and `credmint status` the runs that are open.
+    /// TF_HTTP_CLIENT_CERTIFICATE_PEM, TF_HTTP_CLIENT_PRIVATE_KEY_PEM and TF_HTTP_CLIENT_CA_CERTIFICATE_PEM; with --provider
+    /// what programs of its kind read, and nothing that would go before that. `credmint env` shows which of them, and `credmint status` the runs that are open.
     ///
     /// Signals, terminal, standard streams and exit status are the program's own. Exit status besides: 127 no such program, 126 it
     /// cannot be run, 128 and the number of the signal that ended it.

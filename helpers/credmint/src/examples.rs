@@ -82,6 +82,7 @@ pub(crate) const EXEC: &str = "\
 Examples:
   credmint exec -- terraform init
   credmint exec -- tofu plan
+  credmint exec --provider prod -- terraform apply
   credmint exec --carrier proxy -- curl https://registry.corp.example/";
 
 /// `credmint env`.

@@ -81,6 +81,7 @@ fn route(explanation: &Explanation, now: Timestamp, style: Style) -> Vec<String>
     lines.extend(policy(explanation));
     lines.extend(folded("delivered", &delivered(explanation)));
     lines.extend(explanation.upstream.iter().flat_map(|upstream| folded("upstream", upstream)));
+    lines.extend(explanation.exec.iter().flat_map(|exec| folded("in exec", &printable(exec, 400))));
     let asked = explanation.confirm.then(|| folded("asked", "a person, before each use"));
     lines.extend(asked.into_iter().flatten());
     lines.extend(kept(explanation, now));

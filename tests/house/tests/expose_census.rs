@@ -78,6 +78,11 @@ const CENSUS: &[(&str, usize, &str)] = &[
     ("common/protocols/src/git.rs", 1, "the token is written for git"),
     ("common/protocols/src/github.rs", 1, "the token is written as gh writes it"),
     (
+        "common/protocols/src/google_account.rs",
+        1,
+        "what opens an endpoint of a run into the header that Google's libraries are told",
+    ),
+    (
         "common/protocols/src/plain.rs",
         4,
         "token, keys and private key into what a shell reads, in a buffer that is wiped",

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use credmint_vocabulary::{Hostname, HostnameError};
 use url::Url;
 
+use crate::channel::{self, Channel};
 use crate::error::SettingsError;
 use crate::host::{AgentSettings, Audit, Bridge, Deliver, Host, Provider, Store};
 use crate::issuer::{Issuer, Peer};
@@ -45,6 +46,7 @@ pub(crate) const PROVIDER: Keys = &[
         may("username"),
         may("minimum_life"),
         may("confirm"),
+        may("exec"),
     ],
     POLICY,
 ];
@@ -85,6 +87,7 @@ pub(crate) fn provider(table: &Table, known: &Settings) -> Result<Provider, Sett
     let token = token_issuer(&fields, (&name, issuer), known)?;
     token.map_or(Ok(()), |token| fits(&fields, &identities, token, known))?;
     let policy = policy(&fields, &identities, (&name, issuer), known)?;
+    let exec = exec(&fields, (&name, issuer))?;
     let host = Host {
         identities,
         issuer: name,
@@ -97,7 +100,19 @@ pub(crate) fn provider(table: &Table, known: &Settings) -> Result<Provider, Sett
         confirm: fields.optional("confirm", Item::flag)?.unwrap_or_default(),
         policy,
     };
-    Ok(Provider { host, username: fields.optional("username", Item::text)?, hosts: hosts(&fields, known)? })
+    Ok(Provider { host, username: fields.optional("username", Item::text)?, hosts: hosts(&fields, known)?, exec })
+}
+
+/// Reads by which way a run gets it, which has to fit what is granted.
+fn exec(fields: &Fields<'_>, (name, issuer): (&str, &Issuer)) -> Result<Option<Channel>, SettingsError> {
+    let exec = fields.word("exec", &channel::WORDS)?.or_else(|| Channel::of(issuer));
+    let Some((channel, wanted)) = exec.and_then(|own| Some((own, own.misfit(issuer)?))) else { return Ok(exec) };
+    let what = format!("exec = \"{}\" is for {wanted}, and issuer `{name}` grants something else", channel.word());
+    let hint = match Channel::of(issuer) {
+        Some(own) => format!("leave it out, or exec = \"{}\"", own.word()),
+        None => "name an issuer that grants that, or choose another word".to_owned(),
+    };
+    Err(fields.error_at("exec", what).with_hint(hint))
 }
 
 /// Reads the hosts of a provider: a host has one provider.

@@ -18,6 +18,7 @@ use tokio::time::timeout_at;
 use url::Url;
 
 use super::again;
+use super::endpoint;
 use super::head;
 use super::incoming::{incoming, rewriter};
 use super::mirror::{self, Reading};
@@ -41,6 +42,9 @@ pub(super) async fn answer(
     if let Some(endpoint) = terraform_login::endpoint(request.uri()) {
         let answered = terraform_login::answer(&agent, way.port, endpoint, request).await;
         return Ok(answered.map(reply::whole));
+    }
+    if way.run.is_some() && request.uri().path().starts_with(endpoint::PATH) {
+        return Ok(endpoint::answer(&agent, &way, &request).await);
     }
     let target = Target::of(request.uri());
     let asker = asker(target.as_ref(), request.headers());

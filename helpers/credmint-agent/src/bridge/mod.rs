@@ -7,6 +7,7 @@ mod arriving;
 mod audit;
 mod capability;
 mod carrier;
+mod endpoint;
 mod forward;
 mod head;
 mod incoming;
@@ -32,16 +33,18 @@ use std::time::{Duration, Instant};
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use credmint_vocabulary::{Failure, FailureKind, Secret};
+use credmint_vocabulary::{Failure, FailureKind, Secret, Timestamp};
 use tokio::time::sleep;
 use zeroize::Zeroizing;
 
 use crate::agent::Agent;
+use crate::entries::Entries;
 use crate::lock::SealingKey;
 use crate::recipe::{EntryKey, Recipe};
 use audit::Audit;
 use capability::Capabilities;
 pub(crate) use carrier::WayOut;
+use endpoint::Endpoints;
 pub(crate) use forward::{authorize, connections_of, unreachable};
 pub(crate) use head::is_of_a_program;
 pub(crate) use listen::Ends;
@@ -58,6 +61,8 @@ pub(crate) struct Bridge {
     listening: RefCell<BTreeMap<u16, Vec<Listening>>>,
     sessions: Sessions,
     capabilities: Capabilities,
+    /// Where programs of runs ask for credentials of providers.
+    endpoints: Endpoints,
     audit: Audit,
     places: Rc<Pool>,
     open_runs: RefCell<Vec<Rc<run::Run>>>,
@@ -113,21 +118,29 @@ impl Bridge {
         self.sessions.close_unused(is_kept, Instant::now());
     }
 
+    /// Keeps in use what the endpoints of open runs may be asked for.
+    pub(crate) fn keep_in_use(&self, entries: &Entries, now: Timestamp) {
+        self.endpoints.keep_in_use(entries, now);
+    }
+
     /// Encrypts the sessions, and withdraws the capabilities: their runs are broken off.
     pub(crate) fn seal(&self, key: &SealingKey) {
         self.capabilities.withdraw();
         self.sessions.seal(key);
+        self.endpoints.seal(key);
     }
 
     /// Brings the sessions back.
     pub(crate) fn unseal(&self, key: &SealingKey) {
         self.sessions.unseal(key);
+        self.endpoints.unseal(key);
     }
 
     /// Ends all sessions of an entry.
     pub(crate) fn close(&self, recipe: &Recipe) {
         self.sessions.close(recipe.key);
         self.capabilities.close(recipe.key);
+        self.endpoints.close(recipe.key);
     }
 }
 

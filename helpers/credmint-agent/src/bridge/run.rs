@@ -9,12 +9,14 @@ use std::time::Instant;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use credmint_agent_protocol::RunStatus;
+use credmint_settings::Channel;
 use credmint_vocabulary::{Failure, FailureKind, Hostname, Secret};
 use tokio::sync::Notify;
 use zeroize::Zeroizing;
 
 use super::Bridge;
 use super::carrier::{Carrier, WayOut};
+use super::endpoint;
 use super::listen::{self, Listening};
 use super::mirror::{Mirror, Mirrors};
 use crate::agent::Agent;
@@ -174,6 +176,17 @@ impl OpenRun {
         Ok((bridge.sessions.open_proxy(self.run.number)?, certificate))
     }
 
+    /// Opens an endpoint, and gives what it accepts.
+    pub(crate) fn open_endpoint(&self, channel: Channel, recipe: &Rc<Recipe>) -> Result<Secret<String>, Failure> {
+        let bridge = self.agent.bridge.as_ref().ok_or_else(none)?;
+        bridge.endpoints.open(self.run.number, channel, recipe)
+    }
+
+    /// Says where that is.
+    pub(crate) fn endpoint(&self, channel: Channel) -> String {
+        format!("http://127.0.0.1:{}{}{}", self.port(), endpoint::PATH, channel.word())
+    }
+
     /// Lists what was refused.
     pub(crate) fn failures(&self) -> Vec<Failure> {
         self.run.failures.borrow().iter().map(|(failure, _)| failure.clone()).collect()
@@ -187,6 +200,7 @@ impl Drop for OpenRun {
             bridge.open_runs.borrow_mut().retain(|run| run.number != self.run.number);
             bridge.sessions.close_run(self.run.number);
             bridge.capabilities.close_run(self.run.number);
+            bridge.endpoints.close_run(self.run.number);
         }
         self.run.is_over.set(true);
         self.run.over.notify_waiters();

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use credmint_settings::Audit as Place;
-use http::{Method, Response};
+use http::{Method, Request, Response};
 use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 
@@ -20,7 +20,7 @@ use super::target::{Asker, has_segment};
 use super::visit::Visit;
 use crate::agent::Agent;
 use crate::metrics::Counts;
-use crate::recipe::EntryKey;
+use crate::recipe::{EntryKey, Recipe};
 
 /// A request whose answer has not begun. Dropped without one, it has ended all the same.
 pub(super) struct Watched {
@@ -32,14 +32,29 @@ pub(super) struct Watched {
 impl Watched {
     /// Begins to watch.
     pub(super) fn begin(agent: &Rc<Agent>, way: &Way, visit: &Visit, method: &Method) -> Self {
+        Self::of(agent, way, &visit.recipe, (method, visit.shown.clone()), service(visit))
+    }
+
+    /// Begins to watch a request for the credential of a provider.
+    pub(super) fn endpoint<B>(agent: &Rc<Agent>, way: &Way, recipe: &Recipe, request: &Request<B>) -> Self {
+        let asked = (request.method(), request.uri().path().to_owned());
+        Self::of(agent, way, recipe, asked, "credentials")
+    }
+
+    fn of(
+        agent: &Rc<Agent>,
+        way: &Way,
+        recipe: &Recipe,
+        (method, path): (&Method, String),
+        service: &'static str,
+    ) -> Self {
         way.run.iter().for_each(|run| run.count());
-        let (host, path) = (visit.recipe.name.to_string(), visit.shown.clone());
-        let line = Line { host, identity: String::new(), method: method.to_string(), path };
+        let line = Line { host: recipe.name.to_string(), identity: String::new(), method: method.to_string(), path };
         let audit = agent.bridge.as_ref().map(|bridge| bridge.audit.clone());
-        let audit = audit.zip(visit.recipe.settings.bridge.audit.clone());
-        let (counts, service) = (agent.metrics.counts.clone(), service(visit));
+        let audit = audit.zip(recipe.settings.bridge.audit.clone());
+        let counts = agent.metrics.counts.clone();
         let seen = Seen { audit, counts, service, line, start: Instant::now(), status: None, sent: 0 };
-        Self { agent: Rc::clone(agent), key: visit.recipe.key, seen: Some(seen) }
+        Self { agent: Rc::clone(agent), key: recipe.key, seen: Some(seen) }
     }
 
     /// Goes on watching the answer, to its end.

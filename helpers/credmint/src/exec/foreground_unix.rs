@@ -60,7 +60,7 @@ fn start(before: &Before, words: &[OsString], variables: &[Variable]) -> io::Res
 fn environment_with(variables: &[Variable]) -> Result<Vec<CString>, NulError> {
     let is_ours = |name: &OsStr| variables.iter().any(|variable| name == variable.name());
     let inherited = environment::all().filter(|(name, _)| !is_ours(name));
-    let own = variables.iter().map(|variable| (variable.name().into(), variable.value().into()));
+    let own = variables.iter().filter_map(|variable| Some((variable.name().into(), variable.value()?.into())));
     let line = |(name, value): (OsString, OsString)| CString::new([name.into_vec(), value.into_vec()].join(&b'='));
     inherited.chain(own).map(line).collect()
 }

@@ -26,7 +26,12 @@ pub(crate) fn hold_signals() -> io::Result<Before> {
 pub(crate) fn run(_before: &Before, words: &[OsString], variables: &[Variable]) -> io::Result<Ended> {
     let (program, words) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
-    command.envs(variables.iter().map(|variable| (variable.name(), variable.value())));
+    for variable in variables {
+        match variable.value() {
+            Some(value) => command.env(variable.name(), value),
+            None => command.env_remove(variable.name()),
+        };
+    }
     command.args(words).spawn()?.wait().map(Ended)
 }
 

@@ -14,6 +14,7 @@ mod installation;
 mod json;
 mod mirrors;
 mod open_run;
+mod providers;
 mod proxy;
 mod show;
 mod stand_in;
@@ -47,6 +48,10 @@ pub(crate) struct ExecArguments {
     /// How the program reaches the hosts of the settings.
     #[arg(long, value_name = "WAY", default_value = "auto")]
     carrier: Carrier,
+    /// Let the program have the credential of a provider of the settings, `[provider.NAME]`: at an endpoint of the run where its
+    /// SDK asks one and has it renewed, else in its environment. May be given more than once.
+    #[arg(long = "provider", value_name = "NAME")]
+    providers: Vec<String>,
     /// The program and its arguments, after `--`.
     #[arg(value_name = "CMD", required = true, last = true)]
     command: Vec<OsString>,
@@ -60,8 +65,8 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     };
     let pem = arguments.env.as_deref().map(state::pem).transpose()?;
     let ways = Ways::of(arguments.carrier, mirrors(program)?);
-    let (mut open, connection) = OpenRun::begin(program, &ways)?;
-    let has_hosts = !open.hosts.is_empty() || !open.confirm.is_empty();
+    let (mut open, connection) = OpenRun::begin(program, &ways, &arguments.providers)?;
+    let has_any = !open.hosts.is_empty() || !open.confirm.is_empty() || !open.providers.is_empty();
     configuration::leave_to_outer_run(&mut open, program)?;
     say_who_is_left_out(&open.confirm);
     say_who_was_not_asked(&open);
@@ -70,9 +75,12 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
         state::not_taken(&show::settings()?).iter().for_each(|line| out::remark(line));
     }
     let mut variables = variables::for_run(&open, &ways, program)?;
+    let of_providers = providers::variables(std::mem::take(&mut open.providers), open.directory())?;
+    providers::check(&variables, &of_providers)?;
+    variables.extend(of_providers);
     match pem {
         Some(pem) => variables.extend(pem),
-        None if !has_hosts => return Err(nothing_to_reach()),
+        None if !has_any => return Err(nothing_to_reach()),
         None => {}
     }
     let before = foreground::hold_signals().map_err(|error| internal(&error))?;

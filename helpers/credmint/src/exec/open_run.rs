@@ -9,13 +9,15 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{Answer, Reply, RunEnd, RunHost, RunOpen, RunProxy, RunWanted, receive, say};
+use credmint_agent_protocol::{
+    Answer, Reply, RunEnd, RunHost, RunOpen, RunProvider, RunProxy, RunWanted, receive, say,
+};
 use credmint_local_machine::{Connection, HeldRunDirectory, RunDirectory};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, Hostname, Secret, printable};
 use serde_json::Value;
 
 use super::carrier::Ways;
-use super::{configuration, proxy, show, stand_in};
+use super::{configuration, providers, proxy, show, stand_in};
 use crate::agent;
 
 /// One host of a run.
@@ -50,6 +52,8 @@ pub(crate) struct OpenRun {
     pub(crate) confirm: Vec<Hostname>,
     /// The proxy at that port, if the run has one.
     pub(crate) proxy: Option<OpenProxy>,
+    /// What the program gets of the providers that were wanted.
+    pub(crate) providers: Vec<RunProvider>,
     directory: RunDirectory,
     _held: HeldRunDirectory,
 }
@@ -70,15 +74,20 @@ pub(crate) enum Over {
 
 impl OpenRun {
     /// Begins one, and starts an agent if there is none.
-    pub(crate) fn begin(program: &OsStr, ways: &Ways) -> Result<(Self, Connection), Failure> {
+    pub(crate) fn begin(program: &OsStr, ways: &Ways, names: &[String]) -> Result<(Self, Connection), Failure> {
         let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
         // Who reaches them by their names reads their documents, too.
         let described = if ways.has_blocks { configuration::described(program)? } else { show::names_of_run()? };
         let (mirrors, proxy) = (ways.mirrors.wanted(), ways.has_proxy.then(proxy::wanted));
         let (settings, program) = (agent::settings(), printable(&name, 60));
-        let wanted = RunWanted { settings, program, described, mirrors, proxy, ..RunWanted::default() };
-        let (open, connection) = agent::open_run(wanted)?;
-        let RunOpen { port, directory, hosts, confirm, registries, proxy } = open;
+        let wanted = names.to_vec();
+        let wanted =
+            RunWanted { settings, program, described, mirrors, proxy, providers: wanted, ..RunWanted::default() };
+        let (open, connection) = providers::waiting_for(names, || agent::open_run(wanted))?;
+        let RunOpen { port, directory, hosts, confirm, registries, proxy, providers } = open;
+        if providers.is_empty() && !names.is_empty() {
+            return Err(providers::unknown_to_agent());
+        }
         if ways.has_proxy && proxy.is_none() && !hosts.is_empty() {
             return Err(proxy::unknown_to_agent());
         }
@@ -87,7 +96,7 @@ impl OpenRun {
         let registries = registries.into_iter().map(served).collect::<Result<_, _>>()?;
         let confirm = confirm.iter().map(|name| hostname(name)).collect::<Result<_, _>>()?;
         let proxy = proxy.map(|RunProxy { token, certificate }| OpenProxy { token: token.into_secret(), certificate });
-        Ok((Self { port, hosts, registries, confirm, proxy, directory, _held: held }, connection))
+        Ok((Self { port, hosts, registries, confirm, proxy, providers, directory, _held: held }, connection))
     }
 
     /// Gives the directory for its files.

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::carrier::{Carrier, Ways};
 use super::variables::{CONFIGURATION, Variable};
-use super::{proxy, say_who_is_left_out, state, variables};
+use super::{providers, proxy, say_who_is_left_out, state, variables};
 use crate::out;
 use crate::setup::{settings_failure, token_variable, usual_tool};
 
@@ -23,6 +23,9 @@ pub(crate) struct EnvArguments {
     /// As for `credmint exec`: how the program would reach the hosts of the settings.
     #[arg(long, value_name = "WAY", default_value = "auto")]
     carrier: Carrier,
+    /// As for `credmint exec`: what a program would have of a provider, and by which way. May be given more than once.
+    #[arg(long = "provider", value_name = "NAME")]
+    providers: Vec<String>,
     /// Show the values that need no run: certificate and key of --env.
     #[arg(long, requires = "env")]
     reveal: bool,
@@ -49,6 +52,8 @@ pub(crate) fn run(arguments: &EnvArguments) -> Result<(), Failure> {
         state::not_taken(&settings).iter().for_each(|line| out::remark(line));
     }
     let mut all = of_run(&hosts, &ways);
+    let of_providers = providers::described(&settings, &arguments.providers)?;
+    all.extend(of_providers.into_iter().map(|(name, what)| shown(name, what)));
     if let Some(named) = &arguments.env {
         let pem = state::pem(named)?;
         all.extend(pem.iter().map(|variable| of_pem(variable, arguments.reveal)));
@@ -79,7 +84,10 @@ fn of_run(hosts: &[Hostname], ways: &Ways) -> Vec<Shown> {
     };
     let mirrored = mirrored.filter(|(_, registry)| !hosts.contains(registry)).map(of_mirror);
     let mut all: Vec<Shown> = std::iter::once(configuration).chain(tokens).chain(mirrored).collect();
-    all.extend(variables::patience(mirrors).map(|variable| shown(variable.name(), variable.value().to_owned())));
+    all.extend(
+        variables::patience(mirrors)
+            .map(|variable| shown(variable.name(), variable.value().unwrap_or_default().to_owned())),
+    );
     if ways.has_proxy && !hosts.is_empty() {
         all.extend(proxy::described().map(|(name, what)| shown(name, what.to_owned())));
     }
@@ -104,7 +112,7 @@ fn of_state(hosts: &[Hostname]) -> Vec<Shown> {
 }
 
 fn of_pem(variable: &Variable, reveal: bool) -> Shown {
-    let value = reveal.then(|| variable.value().to_owned());
+    let value = variable.value().filter(|_| reveal).map(str::to_owned);
     Shown { name: variable.name().to_owned(), what: "PEM, the same until it ends".to_owned(), value }
 }
 

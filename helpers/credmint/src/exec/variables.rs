@@ -22,6 +22,7 @@ pub(crate) struct Variable {
 enum Value {
     Open(String),
     Secret(Secret<String>),
+    LeftOut,
 }
 
 impl Variable {
@@ -35,16 +36,22 @@ impl Variable {
         Self { name: name.into(), value: Value::Secret(value) }
     }
 
+    /// Names one of the caller's that the program does not get.
+    pub(crate) fn left_out(name: impl Into<String>) -> Self {
+        Self { name: name.into(), value: Value::LeftOut }
+    }
+
     /// Gives its name.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Gives what the program finds there.
-    pub(crate) fn value(&self) -> &str {
+    /// Gives what the program finds there, if anything.
+    pub(crate) fn value(&self) -> Option<&str> {
         match &self.value {
-            Value::Open(text) => text,
-            Value::Secret(secret) => secret.expose(),
+            Value::Open(text) => Some(text),
+            Value::Secret(secret) => Some(secret.expose()),
+            Value::LeftOut => None,
         }
     }
 }

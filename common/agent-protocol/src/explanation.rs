@@ -38,6 +38,12 @@ pub struct Explanation {
     /// Who may ask, in words; empty: whoever is of the same user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
+    /// What a job gets that has no user, in words; left out: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when_absent: Option<String>,
+    /// When a placeholder was given last, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placeholder: Option<String>,
     /// `bridge`, `token` or `inline`.
     #[serde(default)]
     pub deliver: String,

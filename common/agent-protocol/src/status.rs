@@ -51,6 +51,9 @@ pub struct Status {
     /// Runs of `credmint exec` that are open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunStatus>,
+    /// Providers of the caller's settings for which a placeholder was given, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placeholders: Vec<String>,
     /// Addresses where numbers are read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,

@@ -58,10 +58,11 @@ impl Caller {
 #[must_use]
 pub fn caller_reads(route: &Route<'_>) -> CallerReads {
     let mut reads = CallerReads::default();
-    for (_, identity) in route.identities() {
+    let fallback = route.fallback();
+    for (_, identity) in route.identities().chain(fallback.iter().flat_map(Route::identities)) {
         add_identity(&mut reads, identity);
     }
-    for part in [Some(*route), route.token(), route.plan()].into_iter().flatten() {
+    for part in [Some(*route), route.token(), route.plan(), fallback].into_iter().flatten() {
         add_issuer(&mut reads, part.issuer);
         part.certificate().iter().for_each(|certificate| add_issuer(&mut reads, certificate.issuer));
     }

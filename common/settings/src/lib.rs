@@ -37,7 +37,7 @@ pub use issuer::{
     Issuer, LocalCa, OidcToken, Peer, TokenExchange, VaultAuth, VaultLogin, VaultPki, VaultSecret, VaultToken,
 };
 pub use person::Person;
-pub use policy::{Allow, Policy};
+pub use policy::{Allow, Policy, WhenAbsent};
 pub use route::{CallerReads, Route, Settings};
 pub use source::Source;
 pub use text::template::{TemplateError, TemplatePart, template_parts};

@@ -13,6 +13,38 @@ pub struct Policy {
     pub plan_issuer: Option<String>,
     /// `allow`: who may ask; without it whoever is of the same user.
     pub allow: Option<Allow>,
+    /// `when_absent`: what becomes of a job that has no user.
+    pub when_absent: WhenAbsent,
+}
+
+/// What a job gets that has no user, and so no token of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WhenAbsent {
+    /// `refuse`: nothing.
+    #[default]
+    Refuse,
+    /// `fallback`: what is granted to another identity.
+    Fallback {
+        /// `fallback_identity`: names in order; empty only where the issuer needs nobody.
+        identities: Vec<String>,
+        /// `fallback_issuer`: name of the issuer (default `plan_issuer`, or else `issuer`).
+        issuer: String,
+    },
+    /// `placeholder`: something that looks like a credential, and opens nothing.
+    Placeholder,
+}
+
+impl WhenAbsent {
+    /// Gives its word.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Fallback { .. } => "fallback",
+            Self::Placeholder => "placeholder",
+        }
+    }
 }
 
 /// `allow = { … }`: all that is said of it has to hold; what is left out is not looked at.

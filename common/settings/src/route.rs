@@ -10,6 +10,7 @@ use credmint_vocabulary::{Hostname, RouteName};
 use crate::host::{AgentSettings, Bridge, Host, Provider};
 use crate::identity::Identity;
 use crate::issuer::Issuer;
+use crate::policy::WhenAbsent;
 
 /// Holds all that the files say, checked: no dangling name, no unknown key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,6 +108,14 @@ impl<'a> Route<'a> {
     pub fn certificate(&self) -> Option<Self> {
         let (issuer_name, issuer) = self.settings.issuers.get_key_value(self.issuer.certificate_issuer()?)?;
         Some(Self { issuer_name, issuer, ..*self })
+    }
+
+    /// Leads to what a job gets that has no user, where that is something of its own.
+    #[must_use]
+    pub fn fallback(&self) -> Option<Self> {
+        let WhenAbsent::Fallback { identities, issuer } = &self.host.policy.when_absent else { return None };
+        let (issuer_name, issuer) = self.settings.issuers.get_key_value(issuer)?;
+        Some(Self { issuer_name, issuer, identities, ..*self })
     }
 
     /// Finds the person who signs in for the host: the first of its identities that is one.

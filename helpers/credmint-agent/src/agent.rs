@@ -13,6 +13,7 @@ use credmint_settings::Settings;
 use credmint_vocabulary::Timestamp;
 use tokio::sync::Notify;
 
+use crate::absence::Placeholders;
 use crate::bridge::Bridge;
 use crate::confirm::Confirmations;
 use crate::entries::{Entries, Entry};
@@ -39,6 +40,8 @@ pub(crate) struct Agent {
     pub(crate) discovered: Discovered,
     /// What is counted.
     pub(crate) metrics: Metrics,
+    /// For whom a placeholder was given.
+    pub(crate) placeholders: Placeholders,
     /// What people are asked, and did not want.
     pub(crate) confirmations: Confirmations,
     /// Whether all of it is encrypted.
@@ -91,6 +94,7 @@ impl Agent {
             hooks: Hooks::default(),
             discovered: Discovered::default(),
             metrics: Metrics::default(),
+            placeholders: Placeholders::default(),
             confirmations: Confirmations::default(),
             lock: Lock::default(),
             sessions: Sessions::default(),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use credmint_agent_protocol::{Explanation, Got, IdentityClaims, PhaseSeen, Reply};
 use credmint_identities::{Caller, SubjectToken};
 use credmint_local_machine::clock;
-use credmint_settings::{Deliver, Identity, Settings};
+use credmint_settings::{Deliver, Identity, Route, Settings, WhenAbsent};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName};
 
 use crate::agent::Agent;
@@ -40,6 +40,8 @@ pub(crate) async fn explain(
         plan_issuer_words: plan.map(|plan| credmint_issuers::describe(plan.issuer)),
         plan_entry: plan_entry.map(|entry| status::of_entry(&entry).into()),
         phase: matches!(recipe.name, RouteName::Provider(_)).then(|| phase(asking)),
+        when_absent: when_absent(&route),
+        placeholder: agent.placeholders.last(&recipe.name).map(|at| at.to_string()),
         allow: route.host.policy.allow.as_ref().map(asking::allowed).unwrap_or_default(),
         deliver: word(route.host.deliver).to_owned(),
         upstream: (route.host.deliver == Deliver::Bridge)
@@ -48,6 +50,19 @@ pub(crate) async fn explain(
         exec: exec(&recipe),
         entry: entry.map(|entry| status::of_entry(&entry)),
         token_entry: token_entry.map(|entry| status::of_entry(&entry).into()),
+    }
+}
+
+/// Says what a job gets that has no user, if that is more than nothing.
+fn when_absent(route: &Route<'_>) -> Option<String> {
+    match (&route.host.policy.when_absent, route.fallback()) {
+        (WhenAbsent::Fallback { identities, .. }, Some(fallback)) => {
+            let whom = if identities.is_empty() { "nobody".to_owned() } else { identities.join(", else ") };
+            let words = credmint_issuers::describe(fallback.issuer);
+            Some(format!("what {} grants to {whom} ({words})", fallback.issuer_name))
+        }
+        (WhenAbsent::Placeholder, _) => Some("a placeholder that opens nothing".to_owned()),
+        _ => None,
     }
 }
 

@@ -314,6 +314,22 @@ pub(crate) async fn choose(
     if asked.is_empty() { Ok(None) } else { Err(nobody()) }
 }
 
+/// Tells whether each identity of a route says that there is nobody: one that is broken says something else.
+pub(crate) async fn has_nobody(agent: &Rc<Agent>, recipe: &Recipe, deadline: Deadline) -> bool {
+    for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
+        let found = match (session_of(name, identity), identity.person()) {
+            (Some(key), Some(person)) => {
+                of_person(agent, recipe, (name, key, person), deadline).await.map(|found| found.is_some())
+            }
+            _ => of_workload(agent, recipe, name, identity, deadline).await.map(|found| found.is_some()),
+        };
+        if !matches!(found, Ok(false)) {
+            return false;
+        }
+    }
+    true
+}
+
 /// Asks the session of a person; signed out is absent, what is over or belongs to another sign-in is a failure. The token comes
 /// with its own sign-in: while it was renewed, somebody may have signed out, or somebody else in.
 async fn of_person(

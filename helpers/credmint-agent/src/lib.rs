@@ -2,6 +2,7 @@
 //! From a request to its answer: `server` → `material` → `recipe` → `get` → `entries` → `answers`; the bridge speaks HTTP.
 //! Writes no file but the last failure. `protocol-spec/agent-protocol.md`, `protocol-spec/bridge-protocol.md`.
 
+mod absence;
 mod agent;
 mod answers;
 mod asking;

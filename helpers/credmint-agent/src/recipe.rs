@@ -43,6 +43,8 @@ pub(crate) struct Recipe {
     pub(crate) token: Option<Rc<Self>>,
     /// How that is made which takes its place while nothing is to be changed.
     pub(crate) plan: Option<Rc<Self>>,
+    /// How that is made which a job gets that has no user.
+    pub(crate) fallback: Option<Rc<Self>>,
     /// How the certificate is made that the issuer wants to see.
     pub(crate) certificate: Option<Rc<Self>>,
 }
@@ -56,6 +58,8 @@ enum Part {
     Token,
     /// `plan_issuer`.
     Plan,
+    /// `fallback_issuer`, for `fallback_identity`.
+    Fallback,
     /// `certificate_issuer` of one of them.
     CertificateOf(Granting),
 }
@@ -66,6 +70,7 @@ enum Granting {
     First,
     Token,
     Plan,
+    Fallback,
 }
 
 impl Part {
@@ -74,9 +79,11 @@ impl Part {
             Self::First => Some(*route),
             Self::Token => route.token(),
             Self::Plan => route.plan(),
+            Self::Fallback => route.fallback(),
             Self::CertificateOf(Granting::First) => route.certificate(),
             Self::CertificateOf(Granting::Token) => route.token()?.certificate(),
             Self::CertificateOf(Granting::Plan) => route.plan()?.certificate(),
+            Self::CertificateOf(Granting::Fallback) => route.fallback()?.certificate(),
         }
     }
 }
@@ -91,17 +98,21 @@ impl Recipe {
         let in_key = if matches!(route.issuer, Issuer::Offline(_)) { &[] } else { sign_ins.as_slice() };
         let key = key_of(&name, &route, &caller, in_key);
         let key_of_part = |part: Part| Some((part, key_of(&name, &part.of(&route)?, &caller, &sign_ins)));
-        let (token, plan) = (key_of_part(Part::Token), key_of_part(Part::Plan));
-        let shown = [Granting::First, Granting::Token, Granting::Plan].map(|of| key_of_part(Part::CertificateOf(of)));
+        let others =
+            [(Part::Token, Granting::Token), (Part::Plan, Granting::Plan), (Part::Fallback, Granting::Fallback)];
+        let others = others.map(|(part, of)| (key_of_part(part), key_of_part(Part::CertificateOf(of))));
+        let shown = key_of_part(Part::CertificateOf(Granting::First));
         let caller = Rc::new(Sealable::from(caller));
         let own = |(part, key), certificate| {
             let (name, settings, caller) = (name.clone(), Rc::clone(&settings), Rc::clone(&caller));
             let sign_ins = sign_ins.clone();
-            Rc::new(Self { name, settings, part, caller, sign_ins, key, token: None, plan: None, certificate })
+            let (token, plan, fallback) = (None, None, None);
+            Rc::new(Self { name, settings, part, caller, sign_ins, key, token, plan, fallback, certificate })
         };
-        let [certificate, of_token, of_plan] = shown.map(|part| part.map(|part| own(part, None)));
-        let (token, plan) = (token.map(|part| own(part, of_token)), plan.map(|part| own(part, of_plan)));
-        Some(Self { name, settings, part: Part::First, caller, sign_ins, key, token, plan, certificate })
+        let certificate = shown.map(|part| own(part, None));
+        let [token, plan, fallback] =
+            others.map(|(part, shown)| part.map(|part| own(part, shown.map(|shown| own(shown, None)))));
+        Some(Self { name, settings, part: Part::First, caller, sign_ins, key, token, plan, fallback, certificate })
     }
 
     /// Gives the one to use: in doubt, the one for a plan.
@@ -119,7 +130,7 @@ impl Recipe {
 
     /// Lists the keys of all that is made by it: what the host gets, and the certificates that issuers want to see.
     pub(crate) fn keys(&self) -> impl Iterator<Item = EntryKey> + '_ {
-        let others = self.token.iter().chain(&self.plan).map(|other| &**other);
+        let others = self.token.iter().chain(&self.plan).chain(&self.fallback).map(|other| &**other);
         let all = std::iter::once(self).chain(others);
         all.flat_map(|one| std::iter::once(one.key).chain(one.certificate.iter().map(|shown| shown.key)))
     }

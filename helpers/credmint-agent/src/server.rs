@@ -12,6 +12,7 @@ use credmint_settings::{CallerReads, Settings};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName, Secret};
 use tokio::time::timeout;
 
+use crate::absence::{self, Instead, Job};
 use crate::agent::Agent;
 use crate::asking::Asking;
 use crate::confirm::Consent;
@@ -146,12 +147,14 @@ fn needs_the_key(ask: &Ask) -> bool {
 
 async fn credential(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got, peer: Option<u32>) -> Result<Reply, Ended> {
     let mut deadline = deadline_of(got);
-    let Some((recipe, desktop)) = recipe_with(agent, stream, got, confirm::reads).await? else {
+    let Some((recipe, mut more)) = recipe_with(agent, stream, got, more_reads).await? else {
         return Ok(Reply::None);
     };
     let asking = Asking::of(peer, got.phase.as_deref())?;
     asking.judge(&recipe.name, recipe.route().and_then(|route| route.host.policy.allow.as_ref()))?;
-    let recipe = Rc::clone(Rc::new(recipe).during(asking.phase));
+    let desktop = more.extract_if(.., |(name, _)| confirm::reads_it(name)).collect();
+    let (whole, job) = (Rc::new(recipe), Job::of(&more));
+    let recipe = Rc::clone(whole.during(asking.phase));
     let mut consent = Consent::new(agent, &recipe, peer, desktop);
     if agent.stored.has(recipe.stored_key()) {
         consent.ask(stream).await?;
@@ -165,7 +168,17 @@ async fn credential(agent: &Rc<Agent>, stream: &mut dyn Stream, got: &Got, peer:
         // The person took their time, and nothing of ours.
         deadline = deadline_of(got);
     }
-    let pair = get::pair_of(agent, &recipe, deadline).await?;
+    let made = get::pair_of(agent, &recipe, deadline).await;
+    let (recipe, pair) = match made {
+        Ok(pair) => (Rc::clone(&recipe), pair),
+        Err(failure) => {
+            let routes = (&recipe, whole.fallback.as_ref());
+            match absence::instead(agent, routes, (job, failure), deadline).await? {
+                Instead::Fallback(recipe, pair) => (recipe, pair),
+                Instead::Placeholder(credential) => return Ok(Reply::Credential(*credential)),
+            }
+        }
+    };
     consent.ask(stream).await?;
     let credential = answers::deliver(agent, &recipe, &pair);
     // What was made for somebody else stays: only the settings that made it say for how long.
@@ -238,7 +251,12 @@ fn own_name(name: RouteName, settings: &Settings) -> RouteName {
 
 /// Makes the recipe of a request about a host; `None` when no route names it.
 pub(crate) async fn recipe_of(agent: &Agent, stream: &mut dyn Stream, got: &Got) -> Result<Option<Recipe>, Ended> {
-    Ok(recipe_with(agent, stream, got, |_, _| &[]).await?.map(|(recipe, _)| recipe))
+    Ok(recipe_with(agent, stream, got, |_, _| Vec::new()).await?.map(|(recipe, _)| recipe))
+}
+
+/// Lists what more of the caller's environment a `get` looks at.
+fn more_reads(settings: &Settings, name: &RouteName) -> Vec<&'static str> {
+    [confirm::reads(settings, name), absence::reads(settings, name)].concat()
 }
 
 /// Makes it, and asks the caller for more of its environment, which makes no difference to the entry.
@@ -246,7 +264,7 @@ async fn recipe_with(
     agent: &Agent,
     stream: &mut dyn Stream,
     got: &Got,
-    more: fn(&Settings, &RouteName) -> &'static [&'static str],
+    more: fn(&Settings, &RouteName) -> Vec<&'static str>,
 ) -> Result<Option<(Recipe, Vec<(String, Secret<String>)>)>, Ended> {
     let (name, settings) = place(agent, got)?;
     if settings.route(&name).is_none() {
@@ -258,9 +276,9 @@ async fn recipe_with(
     let mut caller = caller_of(stream, all).await?;
     let mut found = Vec::new();
     for name in more {
-        match caller.environment.get(*name) {
-            Some(value) if reads.environment.contains(*name) => found.push(((*name).to_owned(), value.copied())),
-            _ => found.extend(caller.environment.remove(*name).map(|value| ((*name).to_owned(), value))),
+        match caller.environment.get(name) {
+            Some(value) if reads.environment.contains(name) => found.push((name.to_owned(), value.copied())),
+            _ => found.extend(caller.environment.remove(name).map(|value| (name.to_owned(), value))),
         }
     }
     Ok(Recipe::new(name, settings, caller, &agent.sessions).map(|recipe| (recipe, found)))

@@ -41,6 +41,7 @@ pub(crate) async fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Call
         last_hook: agent.hooks.last(),
         audit: agent.bridge.as_ref().and_then(Bridge::audit_trouble),
         runs: agent.bridge.as_ref().map(Bridge::runs).unwrap_or_default(),
+        placeholders: agent.placeholders.given(settings),
         metrics: agent.metrics.addresses(),
         metrics_trouble: agent.metrics.trouble(),
     }

@@ -103,6 +103,10 @@ fn policy(explanation: &Explanation) -> Vec<String> {
         };
         lines.extend(folded("phase", &words));
     }
+    let absent = explanation.when_absent.iter().map(|words| format!("a job without a user gets {words}"));
+    lines.extend(absent.flat_map(|words| folded("absent", &printable(&words, 600))));
+    let given = explanation.placeholder.iter().map(|at| format!("a placeholder was given, the last time at {at}"));
+    lines.extend(given.flat_map(|words| folded("given", &words)));
     if !explanation.allow.is_empty() {
         lines.extend(folded("allowed", &format!("only {}", explanation.allow.join(", "))));
     }

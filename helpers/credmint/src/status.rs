@@ -119,6 +119,7 @@ fn render(status: Option<&Status>, failures: &[LastFailure], now: Timestamp, sty
         lines.extend(status.runs.iter().flat_map(exec::status));
         lines.extend(status.sessions.iter().flat_map(|one| session::status(one, now, style)));
         lines.extend(status.requests.iter().flat_map(|one| enrol::text::status(one, style)));
+        lines.extend(status.placeholders.iter().flat_map(|words| folded("given", &printable(words, 300))));
         lines.extend(entries(status, now, style));
     }
     lines.extend(last_failures(failures, style));
@@ -251,13 +252,10 @@ mod tests {
             entries: vec![entry::tests::certificate(), token],
             other_entries: 1,
             sessions: vec![session::tests::session(), over],
-            locked: None,
             requests: vec![enrol::text::tests::request()],
-            last_hook: None,
-            audit: None,
             runs: vec![exec::run_for_tests()],
             metrics: vec!["127.0.0.1:9464".into(), "[::1]:9464".into()],
-            metrics_trouble: None,
+            ..Status::default()
         }
     }
 

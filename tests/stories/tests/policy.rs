@@ -1,6 +1,8 @@
 //! Policy: another role for plan and apply, and who may ask from where.
 //! OpenBao, the OpenID Provider and terraform are real; where a plan has to start a program, a script that is called terraform does.
 
+#![expect(clippy::expect_used, reason = "a story stops at what is not as it should be")]
+
 use std::path::Path;
 
 use credmint_stories::{User, env_identity, terraform};
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 struct Place {
     user: User,
     bao: OpenBao,
-    _provider: OpenIdProvider,
+    provider: OpenIdProvider,
 }
 
 impl Place {
@@ -41,7 +43,7 @@ impl Place {
         let beside = executable("credmint-kubernetes").parent().expect("a directory").display().to_string();
         let path = format!("{beside}:/usr/local/bin:/usr/bin:/bin");
         user.home.set("PATH", path);
-        Self { user, bao, _provider: provider }
+        Self { user, bao, provider }
     }
 
     /// Runs a script of the home, which starts our program.
@@ -144,5 +146,84 @@ fn who_is_not_allowed_is_refused_with_what_was_seen() {
     assert_eq!(place.bao.logins().len(), 1);
     let explained = place.user.credmint(&["explain", "provider/prod"]).stdout;
     assert!(explained.contains("only started by terraform, in ~/infra, in the phase plan"), "{explained}");
+    place.user.canary.check(&place.user.home);
+}
+
+/// Sets what a provisioner of Coder sets for each plan, empty where there is nothing.
+fn job(place: &mut Place, build: &str, transition: &str) {
+    for (name, value) in [
+        ("CODER_AGENT_URL", "https://coder.corp.example"),
+        ("CODER_WORKSPACE_BUILD_ID", build),
+        ("CODER_WORKSPACE_TRANSITION", transition),
+        ("CODER_WORKSPACE_OWNER_SESSION_TOKEN", ""),
+    ] {
+        place.user.home.set(name, value);
+    }
+}
+
+#[test]
+fn a_template_push_falls_back_to_few_rights_and_a_build_never_does_coder_9120() {
+    let mut place =
+        Place::with("when_absent = \"fallback\"\nfallback_identity = \"pod\"\nfallback_issuer = \"reader\"");
+    let token = place.provider.token_for("provisioner", "vault", 3600);
+    let file = place.user.secret_file("pod-token", "pod token", &token);
+    let pod = format!("[identity.pod]\nkind = \"file\"\npath = \"{}\"\n", file.display());
+    place.user.home.write(".config/credmint/config.d/pod.toml", pod);
+    let ask = |place: &Place| place.user.home.run("credmint-kubernetes").arg("prod").answer().output();
+    // 1. A push has no user: few rights.
+    place.user.home.set("WORKLOAD_TOKEN", "");
+    job(&mut place, "", "start");
+    ask(&place).success();
+    assert_eq!(place.issuers(), ["reader"]);
+    // 2. A start whose owner has no token is refused, and told why; the end of a workspace is not.
+    job(&mut place, "b1", "start");
+    let refused = ask(&place);
+    assert!(refused.code == Some(77), "{refused:?}");
+    assert!(refused.stderr.contains("the owner of this workspace has no token at Coder"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("job: WORKLOAD_TOKEN is not set"), "{}", refused.stderr);
+    job(&mut place, "b2", "stop");
+    ask(&place).success();
+    // 3. What is there and broken is never passed over.
+    job(&mut place, "", "start");
+    place.user.home.set("WORKLOAD_TOKEN", "no token");
+    let broken = ask(&place);
+    assert!(broken.code != Some(0) && broken.stderr.contains("has a character at position"), "{broken:?}");
+    // 4. Elsewhere than at a provisioner it means nothing.
+    place.user.home.set("WORKLOAD_TOKEN", "");
+    job(&mut place, "", "");
+    let elsewhere = ask(&place);
+    assert!(elsewhere.stderr.contains("no identity has an answer for provider/prod"), "{}", elsewhere.stderr);
+    assert_eq!((place.issuers(), place.bao.logins().len()), (vec!["reader".to_owned()], 1));
+    let explained = place.user.credmint(&["explain", "provider/prod"]).stdout;
+    assert!(explained.contains("a job without a user gets what reader grants to pod"), "{explained}");
+    place.user.canary.check(&place.user.home);
+}
+
+#[test]
+fn a_placeholder_looks_like_keys_is_kept_nowhere_and_is_said_coder_9120() {
+    let mut place = Place::with("");
+    let issuer = "[issuer.aws]\nkind = \"aws-sts\"\nrole_arn = \"arn:aws:iam::123456789012:role/terraform\"\n\
+                  region = \"eu-central-1\"\nendpoint = \"http://127.0.0.1:9\"\n";
+    let table = |word: &str| {
+        format!("{issuer}\n[provider.aws]\nidentity = \"job\"\nissuer = \"aws\"\nwhen_absent = \"{word}\"\n")
+    };
+    let write = |place: &Place, word: &str| place.user.home.write(".config/credmint/config.d/aws.toml", table(word));
+    let ask = |place: &Place| place.user.home.run("credmint-aws").arg("aws").answer().output();
+    place.user.home.set("WORKLOAD_TOKEN", "");
+    job(&mut place, "", "stop");
+    write(&place, "refuse");
+    let refused = ask(&place);
+    assert!(refused.code == Some(77) && refused.stdout.is_empty(), "{refused:?}");
+    assert!(refused.stderr.contains("a template push or a dry run of Coder has no user"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("hint: set when_absent of provider/aws"), "{}", refused.stderr);
+    write(&place, "placeholder");
+    let keys = ask(&place).success().json();
+    assert_eq!((&keys["Version"], &keys["AccessKeyId"]), (&json!(1), &json!("CREDMINTPLACEHOLDER0")));
+    assert!(keys["Expiration"].is_string() && keys["SessionToken"].is_string());
+    assert!(place.issuers().is_empty(), "it is no entry");
+    for words in [&["status"][..], &["explain", "provider/aws"][..]] {
+        let said = place.user.credmint(words).stdout;
+        assert!(said.contains("placeholder"), "{words:?}: {said}");
+    }
     place.user.canary.check(&place.user.home);
 }

@@ -32,6 +32,11 @@ pub(crate) fn reads(settings: &Settings, name: &RouteName) -> &'static [&'static
     if is_wanted && settings.agent.ask.is_some() { DESKTOP } else { &[] }
 }
 
+/// Tells whether a variable is one of these.
+pub(crate) fn reads_it(name: &str) -> bool {
+    DESKTOP.contains(&name)
+}
+
 /// The consent to one `get`: asked for once, and needed before anything is handed out.
 pub(crate) struct Consent<'a> {
     agent: &'a Rc<Agent>,

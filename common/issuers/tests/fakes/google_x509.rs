@@ -13,7 +13,8 @@ use credmint_settings::{GoogleSts, Issuer, Peer};
 use credmint_vocabulary::FailureKind;
 
 use crate::clouds::google_settings;
-use crate::fake::{Fake, Said, Seen, said};
+use crate::fake::{Said, Seen, said};
+use crate::mutual::mutual;
 use crate::roles_anywhere::{certified, granted};
 use crate::world::now;
 
@@ -55,7 +56,7 @@ async fn a_certificate_is_exchanged_where_it_is_presented() {
     for key in [KeyAlgorithm::EcdsaP256, KeyAlgorithm::Rsa2048] {
         let (own, anchor) = certified(key).await;
         let leaf = own.certificates_der()[0].clone();
-        let (server, root) = Fake::mutual(anchor, move |seen| sts(seen, &leaf)).await;
+        let (server, root) = mutual(anchor, move |seen| sts(seen, &leaf)).await;
         let directory = tempfile::tempdir().unwrap();
         let issuer = settings(&server.address, trusted(&directory, &root));
         let grant = granted(("google", &issuer), Some(&own), &Authorities::default(), now()).await.unwrap();
@@ -69,7 +70,7 @@ async fn a_certificate_is_exchanged_where_it_is_presented() {
 async fn a_certificate_of_another_authority_gets_nothing() {
     let (own, _) = certified(KeyAlgorithm::EcdsaP256).await;
     let (_, other) = certified(KeyAlgorithm::EcdsaP256).await;
-    let (server, root) = Fake::mutual(other, |_| said(200, "{}")).await;
+    let (server, root) = mutual(other, |_| said(200, "{}")).await;
     let directory = tempfile::tempdir().unwrap();
     let issuer = settings(&server.address, trusted(&directory, &root));
     let error = granted(("google", &issuer), Some(&own), &Authorities::default(), now()).await.unwrap_err();

@@ -10,6 +10,7 @@ mod est;
 mod exchange;
 mod fake;
 mod google_x509;
+mod mutual;
 mod pki;
 mod roles_anywhere;
 mod step_ca;

@@ -1,4 +1,4 @@
-//! Where a request may go: `https` anywhere, `http` to this machine only.
+//! Where a request may go: `https` anywhere, `http` to this machine only, and to its platform where that is meant.
 //! A URL comes in, host and port go out.
 //! Touches nothing. Terraform's own rule is the same; RFC 8252 §8.3 for loopback.
 
@@ -36,6 +36,26 @@ impl Address {
         }
         Ok(Self { peer: format!("{host}:{port}"), tls: url.scheme() == "https", loopback })
     }
+
+    /// Checks a URL that the platform gave; its own addresses speak no TLS, and no proxy can reach them for us.
+    pub(crate) fn of_platform(url: &Url) -> Result<Self, HttpsError> {
+        match (url.host().filter(is_platform), url.port_or_known_default()) {
+            (Some(host), Some(port)) if url.scheme() == "http" && url.username().is_empty() => {
+                Ok(Self { peer: format!("{host}:{port}"), tls: false, loopback: true })
+            }
+            _ => Self::of(url),
+        }
+    }
+}
+
+/// Tells the addresses at which a cloud's machine and its containers ask for their keys: none of them is on the way to somebody else.
+fn is_platform(host: &Host<&str>) -> bool {
+    let named = match host {
+        Host::Ipv4(ip) => ip.to_string(),
+        Host::Ipv6(ip) => ip.to_string(),
+        Host::Domain(_) => return false,
+    };
+    ["169.254.169.254", "169.254.170.2", "169.254.170.23", "fd00:ec2::254", "fd00:ec2::23"].contains(&named.as_str())
 }
 
 fn is_loopback(host: &Host<&str>) -> bool {
@@ -60,6 +80,10 @@ mod tests {
         Address::of(&Url::parse(text).unwrap())
     }
 
+    fn of_platform(text: &str) -> Result<Address, HttpsError> {
+        Address::of_platform(&Url::parse(text).unwrap())
+    }
+
     #[test]
     fn http_is_for_loopback_only() {
         for text in ["http://127.0.0.1:80/", "http://127.8.9.1/", "http://[::1]:8200/", "http://localhost:1/"] {
@@ -69,6 +93,22 @@ mod tests {
             ["http://vault.corp.example/", "http://10.0.0.1/", "http://localhost.evil.example/", "ftp://127.0.0.1/"]
         {
             assert!(of(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_machine_and_its_containers_are_asked_without_tls() {
+        for text in ["http://169.254.169.254/", "http://169.254.170.2/v2", "http://[fd00:ec2::254]/"] {
+            assert!(of(text).is_err(), "only where it is meant: {text}");
+            assert!(of_platform(text).unwrap().loopback, "{text}");
+        }
+        for text in [
+            "http://169.254.169.1/",
+            "http://169.254.169.254.evil.example/",
+            "http://[fd00:ec2::1]/",
+            "http://a.example/",
+        ] {
+            assert!(of_platform(text).is_err(), "{text}");
         }
     }
 

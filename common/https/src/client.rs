@@ -59,13 +59,37 @@ impl Https {
         request: Request<Vec<u8>>,
         deadline: Deadline,
     ) -> Result<Answer, HttpsError> {
+        self.send_if(Address::of, trust, request, deadline).await
+    }
+
+    /// Sends a request to an address that the caller's platform gave: the fixed addresses where a cloud's machine and its
+    /// containers ask for their keys count, too.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub async fn send_to_platform(
+        &self,
+        trust: &Trust,
+        request: Request<Vec<u8>>,
+        deadline: Deadline,
+    ) -> Result<Answer, HttpsError> {
+        self.send_if(Address::of_platform, trust, request, deadline).await
+    }
+
+    async fn send_if(
+        &self,
+        check: fn(&Url) -> Result<Address, HttpsError>,
+        trust: &Trust,
+        request: Request<Vec<u8>>,
+        deadline: Deadline,
+    ) -> Result<Answer, HttpsError> {
         let (parts, body) = request.into_parts();
         let body = wiped(body);
         let url = Url::parse(&parts.uri.to_string()).map_err(|_| HttpsError::Address {
             address: parts.uri.host().unwrap_or_default().to_owned(),
             why: "it is not an absolute URL",
         })?;
-        let address = Address::of(&url)?;
+        let address = check(&url)?;
         let late = || HttpsError::Timeout { peer: address.peer.clone() };
         if deadline.remaining(Instant::now()).is_zero() {
             return Err(late());

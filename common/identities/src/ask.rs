@@ -8,6 +8,8 @@ use credmint_https::Https;
 use credmint_settings::Identity;
 use credmint_vocabulary::{Deadline, FailureKind, Secret, Timestamp};
 
+use crate::aws::caller_keys::{AwsCallerError, Search};
+use crate::aws::identity_request::{self, AWS_METHOD};
 use crate::caller::Caller;
 use crate::sign_in::SignInError;
 use crate::source::SourceError;
@@ -41,6 +43,9 @@ pub enum IdentityError {
     /// The authorization server gave none.
     #[error(transparent)]
     TokenEndpoint(#[from] TokenEndpointError),
+    /// The caller's keys of AWS cannot be had.
+    #[error(transparent)]
+    AwsCaller(#[from] AwsCallerError),
     /// Nobody is signed in.
     #[error("nobody is signed in{}", named(" as ", name))]
     SignedOut {
@@ -85,6 +90,7 @@ impl IdentityError {
             Self::Source(error) => error.kind(),
             Self::TokenEndpoint(error) => error.kind(),
             Self::SignIn(error) => error.kind(),
+            Self::AwsCaller(error) => error.kind(),
             _ => FailureKind::Refused,
         }
     }
@@ -96,6 +102,7 @@ impl IdentityError {
             Self::Source(error) => error.hint(),
             Self::TokenEndpoint(error) => error.hint(),
             Self::SignIn(error) => error.hint(),
+            Self::AwsCaller(error) => error.hint(),
             Self::SignedOut { name } | Self::SessionOver { name, .. } => {
                 Some(format!("credmint login {name}").trim_end().to_owned())
             }
@@ -130,6 +137,9 @@ pub async fn ask(
         Identity::File { path } | Identity::Kubernetes { path, .. } => file::read(path, caller)?,
         Identity::Command(program) => command::run(program, deadline).await.map_err(SourceError::from)?,
         Identity::ClientCredentials(client) => client_credentials::ask(client, caller, https, now, deadline).await?,
+        Identity::AwsCaller(settings) => {
+            identity_request::ask(Search { settings, caller, https, now, deadline }).await?
+        }
         Identity::Oidc(_) | Identity::VaultOidc(_) => return Err(IdentityError::SignedOut { name: String::new() }),
         _ => None,
     };
@@ -142,7 +152,10 @@ pub async fn ask(
 }
 
 fn fit(identity: &Identity, found: Secret<String>) -> Result<SubjectToken, IdentityError> {
-    SubjectToken::new(found).map_err(|error| IdentityError::Token { place: place(identity), error })
+    let token = SubjectToken::new(found).map_err(|error| IdentityError::Token { place: place(identity), error })?;
+    // A signed request is for one auth method, and for nobody who takes tokens.
+    let home = matches!(identity, Identity::AwsCaller(_)).then(|| AWS_METHOD.to_owned());
+    Ok(SubjectToken { home, ..token })
 }
 
 fn place(identity: &Identity) -> String {

@@ -87,6 +87,11 @@ fn add_identity(reads: &mut CallerReads, identity: &Identity) {
         }
         Identity::ClientCredentials(client) => add_client(reads, &client.client),
         Identity::Oidc(person) => add_client(reads, &person.client),
+        Identity::AwsCaller(caller) => {
+            let (variables, files) = crate::aws::identity_request::reads(caller);
+            reads.environment.extend(variables.into_iter().map(str::to_owned));
+            reads.files.extend(files.into_iter().cloned());
+        }
         _ => {}
     }
 }

@@ -2,6 +2,8 @@
 //! An identity of the settings and what the caller sent come in, a subject token or its absence goes out.
 //! Trusts no claim of a token; reads no environment and no file of its own; dials out through `https` alone.
 
+pub mod aws;
+
 mod ask;
 mod caller;
 mod claims;
@@ -21,6 +23,8 @@ mod token_endpoint;
 mod way;
 
 pub use ask::{IdentityError, ask};
+pub use aws::caller_keys::AwsCallerError;
+pub use aws::identity_request::AWS_METHOD;
 pub use caller::{Caller, caller_reads, identity_reads};
 pub use claims::Claims;
 pub use client_assertion::{AssertionError, client_assertion, signed_jwt};

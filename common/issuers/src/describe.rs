@@ -85,6 +85,8 @@ fn auth(auth: &VaultAuth) -> String {
         VaultAuth::Jwt { mount, role } if role.is_empty() => format!("auth jwt at {mount}, its default role"),
         VaultAuth::Jwt { mount, role } => format!("auth jwt at {mount}, role {role}"),
         VaultAuth::Kubernetes { mount, role } => format!("auth kubernetes at {mount}, role {role}"),
+        VaultAuth::Aws { mount, role: Some(role) } => format!("auth aws at {mount}, role {role}"),
+        VaultAuth::Aws { mount, role: None } => format!("auth aws at {mount}, the role of its name"),
         VaultAuth::AppRole { mount, .. } => format!("auth approle at {mount}"),
         VaultAuth::Cert { mount, role: Some(role), .. } => format!("auth cert at {mount}, role {role}"),
         VaultAuth::Cert { mount, .. } => format!("auth cert at {mount}"),

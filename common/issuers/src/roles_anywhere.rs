@@ -16,12 +16,12 @@ use crate::access_keys::{AccessKeys, account_of};
 use crate::authority::{Authority, is_page};
 use crate::aws::json_refusal;
 use crate::aws::role::{Chain, Dated, Limits, ON_THE_WAY, granted, place, session_name};
-use crate::aws::signature::{Request, Scope, query, with_certificate};
 use crate::error::GrantError;
 use crate::grant::{Grant, World};
 use crate::prepared::known;
 use crate::template::fill;
 use crate::wiped::{secret, to_json};
+use credmint_identities::aws::signature::{Request, Scope, query, with_certificate};
 
 const JSON: &str = "application/json";
 const PATH: &str = "/sessions";

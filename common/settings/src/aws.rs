@@ -2,6 +2,7 @@
 //! Tables of the file become one struct a kind.
 //! Holds names, policies and templates only; `credmint-issuers` talks to the services.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::issuer::Peer;
@@ -81,6 +82,40 @@ impl RolesAnywhere {
     #[must_use]
     pub fn sts_address(&self) -> String {
         address("sts", self.region(), self.sts_endpoint.as_deref())
+    }
+}
+
+/// `kind = "aws-caller"`: the caller's own keys of AWS sign a request that says who it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AwsCaller {
+    /// `region`: whose STS the request is for; without it the global one.
+    pub region: Option<String>,
+    /// `endpoint`: another address of STS.
+    pub endpoint: Option<String>,
+    /// `server_id`: what the Vault wants in `X-Vault-AWS-IAM-Server-ID`.
+    pub server_id: Option<String>,
+    /// `web_identity_token_file`: the file that `AWS_WEB_IDENTITY_TOKEN_FILE` may name.
+    pub web_identity_token_file: PathBuf,
+    /// `authorization_token_file`: the file that `AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE` may name.
+    pub authorization_token_file: PathBuf,
+    /// How STS and a container's endpoint are reached.
+    pub peer: Peer,
+}
+
+impl AwsCaller {
+    /// Gives the address of STS that the request is for.
+    #[must_use]
+    pub fn address(&self) -> String {
+        match (&self.region, &self.endpoint) {
+            (None, None) => "https://sts.amazonaws.com".to_owned(),
+            _ => address("sts", self.region(), self.endpoint.as_deref()),
+        }
+    }
+
+    /// Gives the region that the signature is for: the global address counts as one of its own.
+    #[must_use]
+    pub fn region(&self) -> &str {
+        self.region.as_deref().unwrap_or("us-east-1")
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::aws::AwsCaller;
 use crate::issuer::Peer;
 use crate::source::Source;
 
@@ -37,6 +38,8 @@ pub enum Identity {
     ClientCredentials(Box<ClientCredentials>),
     /// `kind = "oidc"`: a person who signs in with `credmint login` (OpenID Connect Core, RFC 8252, RFC 8628).
     Oidc(Box<OidcIdentity>),
+    /// `kind = "aws-caller"`: a request that the caller's own keys of AWS signed.
+    AwsCaller(Box<AwsCaller>),
     /// `kind = "vault-oidc"`: a person who signs in with `credmint login` at a Vault, by its own OIDC method.
     VaultOidc(Box<VaultOidcIdentity>),
 }

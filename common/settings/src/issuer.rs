@@ -116,7 +116,7 @@ impl VaultAuth {
     /// Tells whether the login presents the identity's token.
     #[must_use]
     pub const fn sends_identity(&self) -> bool {
-        matches!(self, Self::Jwt { .. } | Self::Kubernetes { .. } | Self::Identity)
+        matches!(self, Self::Jwt { .. } | Self::Kubernetes { .. } | Self::Aws { .. } | Self::Identity)
     }
 }
 
@@ -193,6 +193,13 @@ pub enum VaultAuth {
     Token {
         /// Where the token is found.
         token: Source,
+    },
+    /// `aws`: a request that the caller's keys of AWS signed (`kind = "aws-caller"`).
+    Aws {
+        /// Mount path (default `aws`).
+        mount: String,
+        /// Role; without it the one that is named like the caller's role of AWS.
+        role: Option<String>,
     },
     /// `identity`: the identity has a client token of this very Vault (`kind = "vault-oidc"`); nothing is logged in to.
     Identity,

@@ -22,7 +22,7 @@ mod toml_text;
 mod tree;
 
 pub use arguments::from_args;
-pub use aws::{AwsSts, RolesAnywhere};
+pub use aws::{AwsCaller, AwsSts, RolesAnywhere};
 pub use channel::Channel;
 pub use cloud::{Azure, GithubApp, GoogleSts, KubernetesToken};
 pub use enrolment::{Est, EstAuth, NameTemplates, Offline, StepCa, Wanted};

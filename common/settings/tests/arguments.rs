@@ -243,7 +243,7 @@ fn mistakes_in_vault_arguments_are_told_by_number() {
         (
             vec!["--role=r", "--auth-role=x"],
             ": missing argument `--auth`",
-            "methods: jwt, kubernetes, approle, cert, token, identity",
+            "methods: jwt, kubernetes, approle, cert, token, aws, identity",
         ),
         (
             vec!["--role=r", "--auth=kubernetes"],

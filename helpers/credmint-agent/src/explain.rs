@@ -139,6 +139,7 @@ fn kind(identity: &Identity) -> &'static str {
         Identity::ClientCredentials(_) => "client-credentials",
         Identity::Oidc(_) => "oidc",
         Identity::VaultOidc(_) => "vault-oidc",
+        Identity::AwsCaller(_) => "aws-caller",
         _ => "of a later version",
     }
 }

@@ -49,6 +49,7 @@ pub(crate) fn absent(identity: &Identity) -> String {
     match identity {
         Identity::Env { variable } => format!("{variable} is not set"),
         Identity::File { path } | Identity::Kubernetes { path, .. } => format!("{} is not there", path.display()),
+        Identity::AwsCaller(_) => "there are no keys of AWS in its environment, container or machine".to_owned(),
         _ => "it has no answer".to_owned(),
     }
 }

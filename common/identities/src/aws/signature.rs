@@ -7,24 +7,23 @@ use std::fmt::Write as _;
 
 use aws_lc_rs::{digest, hmac};
 use credmint_client_identity::{ClientIdentity, KeyError, Signature};
-use credmint_vocabulary::Timestamp;
-
-use crate::access_keys::AccessKeys;
+use credmint_vocabulary::{Secret, Timestamp};
 
 /// Says where a signature counts.
 #[derive(Clone, Copy)]
-pub(crate) struct Scope<'a> {
+pub struct Scope<'a> {
     /// `eu-central-1`.
-    pub(crate) region: &'a str,
+    pub region: &'a str,
     /// `sts`.
-    pub(crate) service: &'a str,
+    pub service: &'a str,
     /// When it is made.
-    pub(crate) now: Timestamp,
+    pub now: Timestamp,
 }
 
 impl Scope<'_> {
     /// Writes the time without separators: the value of `X-Amz-Date`.
-    pub(crate) fn time(&self) -> String {
+    #[must_use]
+    pub fn time(&self) -> String {
         self.now.to_string().chars().filter(|c| !"-:".contains(*c)).collect()
     }
 
@@ -39,17 +38,17 @@ impl Scope<'_> {
 
 /// Is a request that is to be signed, as both sides write it down.
 #[derive(Clone, Copy)]
-pub(crate) struct Request<'a> {
+pub struct Request<'a> {
     /// `POST`.
-    pub(crate) method: &'a str,
+    pub method: &'a str,
     /// `/sessions`.
-    pub(crate) path: &'a str,
+    pub path: &'a str,
     /// Sorted and encoded by [`query`]; may be empty.
-    pub(crate) query: &'a str,
+    pub query: &'a str,
     /// Header fields in lower case and sorted, with `host` and `x-amz-date` among them.
-    pub(crate) headers: &'a [(&'a str, &'a str)],
+    pub headers: &'a [(&'a str, &'a str)],
     /// The body.
-    pub(crate) body: &'a [u8],
+    pub body: &'a [u8],
 }
 
 impl Request<'_> {
@@ -81,14 +80,18 @@ impl Request<'_> {
 }
 
 /// Signs a request with a secret that AWS knows, too.
-pub(crate) fn authorization(request: &Request<'_>, keys: &AccessKeys, scope: Scope<'_>) -> String {
-    let to_sign = request.words(ALGORITHM, scope);
-    let signature = hmac::sign(&signing_key(keys, scope), to_sign.as_bytes());
-    request.header(ALGORITHM, &keys.access_key_id, scope, signature.as_ref())
+#[must_use]
+pub fn authorization(request: &Request<'_>, (id, secret): (&str, &Secret<String>), scope: Scope<'_>) -> String {
+    let words = request.words(ALGORITHM, scope);
+    let signature = hmac::sign(&signing_key(secret, scope), words.as_bytes());
+    request.header(ALGORITHM, id, scope, signature.as_ref())
 }
 
 /// Signs a request with the key of a certificate, which is named by its serial number.
-pub(crate) fn with_certificate(
+///
+/// # Errors
+/// [`KeyError::NoSignature`] for a key of a kind that AWS does not take.
+pub fn with_certificate(
     request: &Request<'_>,
     identity: &ClientIdentity,
     scope: Scope<'_>,
@@ -104,7 +107,8 @@ pub(crate) fn with_certificate(
 }
 
 /// Writes a query in the order of its names, with everything encoded that is not unreserved (RFC 3986 §2.3).
-pub(crate) fn query(pairs: &[(&str, &str)]) -> String {
+#[must_use]
+pub fn query(pairs: &[(&str, &str)]) -> String {
     let mut pairs: Vec<_> = pairs.iter().map(|(name, value)| (encoded(name), encoded(value))).collect();
     pairs.sort();
     pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
@@ -123,8 +127,8 @@ fn encoded(text: &str) -> String {
 }
 
 /// Derives the key of the day, the region and the service.
-fn signing_key(keys: &AccessKeys, scope: Scope<'_>) -> hmac::Key {
-    let secret = zeroize::Zeroizing::new(format!("AWS4{}", keys.secret_access_key.expose()));
+fn signing_key(secret: &Secret<String>, scope: Scope<'_>) -> hmac::Key {
+    let secret = zeroize::Zeroizing::new(format!("AWS4{}", secret.expose()));
     let first = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
     let steps = [scope.date(), scope.region.to_owned(), scope.service.to_owned(), "aws4_request".to_owned()];
     let derive =
@@ -148,35 +152,24 @@ const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use credmint_vocabulary::Secret;
 
     /// What AWS's published test suite for Signature Version 4 signs with.
     fn signed(method: &str, headers: &[(&str, &str)], body: &str) -> String {
-        let keys = AccessKeys {
-            access_key_id: "AKIDEXAMPLE".into(),
-            secret_access_key: Secret::from("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"),
-            session_token: Secret::from("unused"),
-            account_id: None,
-            expires: Timestamp::from_unix(0),
-        };
+        let secret = Secret::from("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY");
+        let keys = ("AKIDEXAMPLE", &secret);
         let now = Timestamp::from_rfc3339("2015-08-30T12:36:00Z").unwrap();
         let scope = Scope { region: "us-east-1", service: "service", now };
         assert_eq!(scope.time(), "20150830T123600Z");
         let authorization =
-            authorization(&Request { method, path: "/", query: "", headers, body: body.as_bytes() }, &keys, scope);
+            authorization(&Request { method, path: "/", query: "", headers, body: body.as_bytes() }, keys, scope);
         let start = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=";
         authorization.strip_prefix(start).unwrap().to_owned()
     }
 
     #[test]
     fn a_session_is_signed_as_botocore_signs_it() {
-        let keys = AccessKeys {
-            access_key_id: "AKIDEXAMPLE".into(),
-            secret_access_key: Secret::from("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"),
-            session_token: Secret::from("session/of+a=="),
-            account_id: None,
-            expires: Timestamp::from_unix(0),
-        };
+        let secret = Secret::from("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY");
+        let keys = ("AKIDEXAMPLE", &secret);
         let now = Timestamp::from_rfc3339("2015-08-30T12:36:00Z").unwrap();
         let scope = Scope { region: "eu-central-1", service: "sts", now };
         let body = "Action=AssumeRole&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Flast\
@@ -189,7 +182,7 @@ mod tests {
         ];
         let authorization = authorization(
             &Request { method: "POST", path: "/", query: "", headers: &headers, body: body.as_bytes() },
-            &keys,
+            keys,
             scope,
         );
         // botocore 1.43.11, SigV4Auth.

@@ -12,7 +12,8 @@ use zeroize::Zeroizing;
 const DEEPEST: usize = 16;
 
 /// Finds the text of the first `name` in a `parent`; `None` also when the body is no XML.
-pub(crate) fn text(body: &[u8], parent: &str, name: &str) -> Option<Secret<String>> {
+#[must_use]
+pub fn text(body: &[u8], parent: &str, name: &str) -> Option<Secret<String>> {
     let mut reader = Reader::from_str(std::str::from_utf8(body).ok()?);
     let mut open: Vec<String> = Vec::new();
     // As long as all of it: it never grows, so that no copy stays behind.

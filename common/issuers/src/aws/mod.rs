@@ -1,9 +1,7 @@
 //! What the issuers of AWS have in common.
-//! Answers in XML and requests that want a signature come in, texts and signatures go out.
+//! Roles, keys and refusals come in, keys and sentences go out; signing and reading XML is shared with the identities.
 //! Dials nowhere.
 
 pub(crate) mod json_refusal;
 pub(crate) mod refusal;
 pub(crate) mod role;
-pub(crate) mod signature;
-pub(crate) mod xml;

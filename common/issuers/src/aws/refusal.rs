@@ -6,8 +6,8 @@ use credmint_https::Answer;
 use credmint_identities::quotable;
 use credmint_vocabulary::Timestamp;
 
-use crate::aws::xml;
 use crate::error::GrantError;
+use credmint_identities::aws::xml;
 
 /// Tells the code of an error answer.
 pub(crate) fn code(answer: &Answer) -> Option<String> {

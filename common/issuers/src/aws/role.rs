@@ -13,12 +13,12 @@ use url::Url;
 use crate::access_keys::{AccessKeys, account_of};
 use crate::authority::{Authority, is_page};
 use crate::aws::refusal;
-use crate::aws::signature::{Request, Scope, authorization};
-use crate::aws::xml;
 use crate::error::GrantError;
 use crate::grant::{Grant, Granted, World};
 use crate::prepared::clock_note;
 use crate::wiped::sensitive;
+use credmint_identities::aws::signature::{Request, Scope, authorization};
+use credmint_identities::aws::xml;
 
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 const VERSION: &str = "2011-06-15";
@@ -144,8 +144,11 @@ async fn with_keys(
     let (host, path) = place(authority.address)?;
     let (time, token) = (scope.time(), keys.session_token.expose().as_str());
     let signed = [("content-type", FORM), ("host", &host), ("x-amz-date", &time), ("x-amz-security-token", token)];
-    let authorization =
-        authorization(&Request { method: "POST", path: &path, query: "", headers: &signed, body: &body }, &keys, scope);
+    let authorization = authorization(
+        &Request { method: "POST", path: &path, query: "", headers: &signed, body: &body },
+        (&keys.access_key_id, &keys.secret_access_key),
+        scope,
+    );
     let request = authority.request("POST", "/").header(header::CONTENT_TYPE, FORM).header("x-amz-date", &time);
     let request = request.header("x-amz-security-token", sensitive(token)?);
     let request = request.header(header::AUTHORIZATION, sensitive(&authorization)?);

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use credmint_client_identity::{Asked, ClientIdentity, Names, PrivateKey};
-use credmint_identities::{Claims, SubjectToken, read_source, source_name};
+use credmint_identities::{AWS_METHOD, Claims, SubjectToken, read_source, source_name};
 use credmint_settings::{Source, VaultAuth, VaultLogin};
 use credmint_vocabulary::{Expiry, Secret};
 use serde::Deserialize;
@@ -92,6 +92,7 @@ pub(crate) async fn log_in(
         VaultAuth::Jwt { mount, role } | VaultAuth::Kubernetes { mount, role } => {
             send(&server, mount, with_jwt(role, needed(subject)?)?, world).await?
         }
+        VaultAuth::Aws { mount, role } => send(&server, mount, with_request(role.as_deref(), subject)?, world).await?,
         VaultAuth::AppRole { mount, role_id, secret_id } => {
             let secret_id = read(secret_id, "the AppRole secret ID", world).await?;
             let body = to_json(&AppRole { role_id, secret_id: secret_id.expose() });
@@ -120,6 +121,20 @@ fn with_jwt(role: &str, subject: &SubjectToken) -> Result<Zeroizing<Vec<u8>>, Gr
         check_role(role)?;
     }
     Ok(to_json(&Jwt { role, jwt: subject.token.expose() }))
+}
+
+/// Puts the role in front of the signed request, which is an object in JSON.
+fn with_request(role: Option<&str>, subject: Option<&SubjectToken>) -> Result<Zeroizing<Vec<u8>>, GrantError> {
+    role.map(check_role).transpose()?;
+    let subject = subject.ok_or(GrantError::Nobody)?;
+    let own = subject.home.as_deref() == Some(AWS_METHOD);
+    let Some(rest) = subject.token.expose().strip_prefix('{').filter(|_| own) else {
+        return Err(GrantError::Settings("the aws method wants a signed request of AWS, and this is none".to_owned()));
+    };
+    let role = role.map(|role| format!("\"role\":{},", json!(role))).unwrap_or_default();
+    let mut body = Zeroizing::new(Vec::with_capacity(role.len() + rest.len() + 1));
+    [b"{", role.as_bytes(), rest.as_bytes()].into_iter().for_each(|part| body.extend_from_slice(part));
+    Ok(body)
 }
 
 async fn send(

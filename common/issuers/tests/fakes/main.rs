@@ -15,5 +15,6 @@ mod pki;
 mod roles_anywhere;
 mod step_ca;
 mod vault_answers;
+mod vault_aws;
 mod vault_defaults;
 mod world;

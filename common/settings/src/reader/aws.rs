@@ -86,7 +86,7 @@ pub(crate) fn check_partitions(
 
 impl Item<'_> {
     /// Reads a region: `eu-central-1`.
-    fn region(&self) -> Result<String, SettingsError> {
+    pub(crate) fn region(&self) -> Result<String, SettingsError> {
         let text = self.text()?;
         let parts: Vec<&str> = text.split('-').collect();
         let good = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase());

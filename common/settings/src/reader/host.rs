@@ -12,6 +12,7 @@ use crate::error::SettingsError;
 use crate::host::{AgentSettings, Audit, Bridge, Deliver, Host, Provider, Store};
 use crate::issuer::{Issuer, Peer};
 use crate::policy::Policy;
+use crate::reader::aws_caller::goes_to_its_method;
 use crate::reader::client::{PEER, peer};
 use crate::reader::fields::Fields;
 use crate::reader::item::Item;
@@ -150,7 +151,10 @@ pub(crate) fn fits(
         return Err(fields.missing("identity").with_hint(hint));
     }
     let found = identities.iter().filter_map(|identity| known.identities.get_key_value(identity));
-    found.into_iter().try_for_each(|(own, found)| stays_at_home(fields, (own, found), (name, issuer)))?;
+    found.into_iter().try_for_each(|(own, found)| {
+        goes_to_its_method(fields, (own, found), (name, issuer))?;
+        stays_at_home(fields, (own, found), (name, issuer))
+    })?;
     let certificate = issuer.certificate_issuer().and_then(|name| known.issuers.get_key_value(name));
     certificate.map_or(Ok(()), |(name, issuer)| fits(fields, identities, (name, issuer), known))
 }

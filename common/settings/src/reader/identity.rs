@@ -11,7 +11,7 @@ use crate::reader::fields::Fields;
 use crate::reader::item::Item;
 use crate::reader::oidc;
 use crate::reader::shape::{Kind, may, must};
-use crate::reader::{source, vault_oidc};
+use crate::reader::{aws_caller, source, vault_oidc};
 use crate::tree::Table;
 
 pub(crate) const KINDS: &[Kind<Identity>] = &[
@@ -25,6 +25,7 @@ pub(crate) const KINDS: &[Kind<Identity>] = &[
         read: client_credentials,
     },
     Kind { word: "oidc", keys: &[oidc::PROVIDER, CLIENT, oidc::SIGN_IN, PEER], read: oidc::person },
+    Kind { word: "aws-caller", keys: &[aws_caller::KEYS, PEER], read: aws_caller::read },
     Kind { word: "vault-oidc", keys: &[vault_oidc::KEYS, PEER], read: vault_oidc::person },
 ];
 

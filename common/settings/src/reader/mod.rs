@@ -4,6 +4,7 @@
 
 mod anywhere;
 mod aws;
+mod aws_caller;
 mod certificate_issuer;
 mod client;
 mod cloud;

@@ -18,6 +18,7 @@ pub(crate) const METHODS: &[Kind<VaultAuth>] = &[
     Kind { word: "approle", keys: &[&[may("mount"), must("role_id"), must("secret_id")]], read: app_role },
     Kind { word: "cert", keys: &[&[may("mount"), may("role"), must("certificate"), must("key")]], read: cert },
     Kind { word: "token", keys: &[&[must("token")]], read: token },
+    Kind { word: "aws", keys: &[&[may("mount"), may("role")]], read: aws },
     Kind { word: "identity", keys: &[], read: |_| Ok(VaultAuth::Identity) },
 ];
 
@@ -37,6 +38,10 @@ fn jwt(fields: &Fields<'_>) -> Result<VaultAuth, SettingsError> {
 
 fn kubernetes(fields: &Fields<'_>) -> Result<VaultAuth, SettingsError> {
     Ok(VaultAuth::Kubernetes { mount: mount(fields, "kubernetes")?, role: fields.required("role", Item::text)? })
+}
+
+fn aws(fields: &Fields<'_>) -> Result<VaultAuth, SettingsError> {
+    Ok(VaultAuth::Aws { mount: mount(fields, "aws")?, role: fields.optional("role", Item::text)? })
 }
 
 fn app_role(fields: &Fields<'_>) -> Result<VaultAuth, SettingsError> {

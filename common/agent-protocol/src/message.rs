@@ -120,10 +120,13 @@ impl Ask {
 
     /// Says what the run is about, unless the caller said it.
     pub fn say_phase(&mut self, phase: impl FnOnce() -> Option<String>) {
-        if let Self::Get(got) | Self::Explain(got) = self
-            && got.phase.is_none()
-        {
-            got.phase = phase();
+        let said = match self {
+            Self::Get(got) | Self::Explain(got) => &mut got.phase,
+            Self::Run(run) => &mut run.phase,
+            _ => return,
+        };
+        if said.is_none() {
+            *said = phase();
         }
     }
 

@@ -34,6 +34,9 @@ pub struct RunWanted {
     /// The run's port is to be a proxy, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<ProxyWanted>,
+    /// What the program is about, `plan` or `apply`, as far as its command or the environment says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
     /// Providers of the settings whose credentials the program is to have, by their names or hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub providers: Vec<String>,

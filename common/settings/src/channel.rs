@@ -56,6 +56,8 @@ impl Channel {
     pub const fn of(issuer: &Issuer) -> Option<Self> {
         match issuer {
             Issuer::Azure(_) => Some(Self::AzureOidc),
+            // Who shows a certificate has no token that a library could exchange.
+            Issuer::GoogleSts(sts) if sts.certificate_issuer.is_some() => Some(Self::GoogleToken),
             Issuer::GoogleSts(_) => Some(Self::GoogleUrl),
             Issuer::KubernetesToken(_) => Some(Self::Kubernetes),
             Issuer::VaultToken(_) => Some(Self::VaultToken),
@@ -95,7 +97,8 @@ impl Channel {
         match self {
             Self::AwsContainer | Self::AwsKeys => (!keys).then_some("keys of AWS"),
             Self::GoogleUrl => {
-                (!matches!(issuer, Issuer::GoogleSts(_))).then_some("what the provider exchanges at Google")
+                let is_exchanged = matches!(issuer, Issuer::GoogleSts(sts) if sts.certificate_issuer.is_none());
+                (!is_exchanged).then_some("a token that the program exchanges at Google")
             }
             Self::Kubernetes => keys.then_some("a token or a certificate"),
             _ => (keys || certificate).then_some("a token"),

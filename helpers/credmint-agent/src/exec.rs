@@ -41,7 +41,7 @@ pub(crate) async fn run(
     agent.metrics.want(&settings);
     agent.stay(settings.agent.idle_exit);
     let caller = caller_of(stream, all_reads_of(&settings)).await?;
-    let asking = Asking::of(peer, None)?;
+    let asking = Asking::of(peer, wanted.phase.as_deref())?;
     let providers = run_provider::wanted(agent, &settings, &wanted.providers, (&caller, &asking))?;
     let recipes = recipes(agent, &settings, &caller);
     let mirrors = wanted.mirrors.iter().filter_map(|wanted| mirror(&recipes, wanted)).collect();

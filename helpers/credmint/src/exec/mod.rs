@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     };
     let pem = arguments.env.as_deref().map(state::pem).transpose()?;
     let ways = Ways::of(arguments.carrier, mirrors(program)?);
-    let (mut open, connection) = OpenRun::begin(program, &ways, &arguments.providers)?;
+    let (mut open, connection) = OpenRun::begin(words, program, &ways, &arguments.providers)?;
     let has_any = !open.hosts.is_empty() || !open.confirm.is_empty() || !open.providers.is_empty();
     configuration::leave_to_outer_run(&mut open, program)?;
     say_who_is_left_out(&open.confirm);

@@ -2,6 +2,7 @@
 //! Names come in and are asked for; what the agent gave goes out as variables, with what must not stay beside them.
 //! Writes an empty file into the run's directory, and nothing else. `protocol-spec/bridge-protocol.md` §11.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use credmint_agent_protocol::RunProvider;
 use credmint_local_machine::{environment, files};
 use credmint_settings::{Channel, Settings};
-use credmint_vocabulary::{Failure, FailureKind};
+use credmint_vocabulary::{Failure, FailureKind, Phase};
 
 use super::variables::Variable;
 use crate::out;
@@ -31,6 +32,21 @@ pub(crate) fn waiting_for<T>(names: &[String], something: impl FnOnce() -> T) ->
         drop(done);
         made
     })
+}
+
+/// Says what a program is about, where it is Terraform: what the environment says makes that less, never more.
+pub(crate) fn phase(words: &[OsString]) -> Option<String> {
+    let (program, arguments) = words.split_first()?;
+    let name = Path::new(program).file_stem()?.to_str()?;
+    let arguments = arguments.iter().map(|word| word.to_str().unwrap_or_default());
+    let seen = Phase::subcommand(arguments).and_then(Phase::of_subcommand).filter(|_| Phase::is_of_program(name))?;
+    let said = environment::read(environment::CREDMINT_PHASE);
+    match said.as_deref().map(Phase::from_word) {
+        None => Some(seen.word().to_owned()),
+        Some(Some(said)) => Some(seen.min(said).word().to_owned()),
+        // The agent refuses what is no phase.
+        Some(None) => said,
+    }
 }
 
 /// Makes the variables of what the agent gave.
@@ -131,3 +147,20 @@ fn plain(name: &str) -> &str {
 }
 
 const PATIENCE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_of_a_run_says_what_it_is_about() {
+        let of = |line: &str| phase(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        for line in ["terraform apply -auto-approve", "/usr/bin/tofu -chdir=x destroy"] {
+            assert_eq!(of(line).as_deref(), Some("apply"), "{line}");
+        }
+        assert_eq!(of("terraform plan").as_deref(), Some("plan"));
+        for line in ["terragrunt apply", "make apply", "terraform of-a-later-version", "terraform"] {
+            assert_eq!(of(line), None, "{line}");
+        }
+    }
+}

@@ -1,5 +1,5 @@
 //! Providers: what git and bao ask for and take, and the forms that the SDKs of Google, Kubernetes, docker, GitHub and AWS read.
-//! git and bao are the real ones; the other clients are not here, and are held by the form that the facts say they take.
+//! git and bao are the real ones; the other clients have stories of their own, and here the exact forms are held.
 
 use credmint_stories::{User, env_identity, file_identity};
 use credmint_test_kit::home::executable;

@@ -1,0 +1,25 @@
+//! The clients of the clouds that `tests/peers/setup` installed: those in Python share one directory, those in JavaScript another.
+//!
+//! A home and a piece of program come in, a run goes out that finds its libraries. It touches nothing but that run's environment.
+
+use crate::home::Home;
+use crate::peer::installed;
+use crate::run::Run;
+
+/// Begins a program in Python that can import the clients; it reads its text on stdin.
+#[must_use]
+pub fn python<'home>(home: &'home Home, program: &str) -> Run<'home> {
+    home.run("python3").args(["-"]).env("PYTHONPATH", installed("python-clients")).input(program)
+}
+
+/// Begins the AWS command line.
+#[must_use]
+pub fn aws(home: &Home) -> Run<'_> {
+    home.run("python3").args(["-m", "awscli"]).env("PYTHONPATH", installed("python-clients"))
+}
+
+/// Begins a program in JavaScript that can require the clients from the directory LIBRARIES; it reads its text on stdin.
+#[must_use]
+pub fn node<'home>(home: &'home Home, program: &str) -> Run<'home> {
+    home.run("node").args(["--input-type=module", "-"]).env("LIBRARIES", installed("node-clients")).input(program)
+}

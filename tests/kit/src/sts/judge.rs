@@ -1,0 +1,178 @@
+//! Judges what arrives at the fake of STS: a token of an issuer, or a request that was signed with keys.
+//!
+//! A form or a request comes in, a refusal in the words of AWS goes out, or what was meant. It fetches the issuer's keys as AWS does, and rebuilds
+//! what was signed from what arrived. It takes nothing from the program that it judges. Signature Version 4; RFC 7515, RFC 7519.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::hmac::{HMAC_SHA256, Key, sign};
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_FIXED, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
+};
+use serde_json::Value;
+
+use super::{AUDIENCE, Arrived, Keys, REGION, ROLE};
+use crate::encoding::from_base64;
+use crate::http::Request;
+
+/// Code and message of a refusal.
+pub(super) type Refusal = (&'static str, String);
+
+/// Reads a form.
+pub(super) fn form(body: &str) -> BTreeMap<String, String> {
+    let pairs = body.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| (decoded(name), decoded(value))).collect()
+}
+
+fn decoded(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), text.bytes());
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let two = [rest.next().unwrap_or_default(), rest.next().unwrap_or_default()];
+                u8::from_str_radix(&String::from_utf8_lossy(&two), 16).unwrap_or(b'?')
+            }
+            other => other,
+        });
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Judges AssumeRoleWithWebIdentity; gives the life that was asked for.
+pub(super) fn web_identity(form: &BTreeMap<String, String>, issuer: &str, now: u64) -> Result<Option<u64>, Refusal> {
+    let field = |name: &str| form.get(name).map_or("", String::as_str);
+    let (session, token) = (field("RoleSessionName"), field("WebIdentityToken"));
+    let fits = (2..=64).contains(&session.len())
+        && session.chars().all(|c| c.is_ascii_alphanumeric() || "_+=,.@-".contains(c));
+    let life = form.get("DurationSeconds").map(|life| life.parse::<u64>().unwrap_or_default());
+    let policy = form.get("Policy").is_none_or(|policy| (1..=2048).contains(&policy.len()));
+    if field("Version") != "2011-06-15" {
+        return Err(("InvalidAction", "no such version".to_owned()));
+    }
+    if !fits || life.is_some_and(|life| !(900..=43_200).contains(&life)) || !policy || form.contains_key("ProviderId") {
+        return Err(("ValidationError", "a value does not satisfy its constraint".to_owned()));
+    }
+    if !(4..=20_000).contains(&token.len()) {
+        return Err(("ValidationError", "1 validation error detected at 'webIdentityToken'".to_owned()));
+    }
+    token_fits(token, issuer, now)?;
+    if field("RoleArn") != ROLE {
+        return Err(("AccessDenied", "Not authorized to perform sts:AssumeRoleWithWebIdentity".to_owned()));
+    }
+    Ok(life)
+}
+
+/// Verifies a JWT as AWS does: signature, issuer, audience, end.
+fn token_fits(token: &str, issuer: &str, now: u64) -> Result<(), Refusal> {
+    let invalid = |why: &str| ("InvalidIdentityToken", why.to_owned());
+    let [head, body, signature] = token.split('.').collect::<Vec<_>>()[..] else {
+        return Err(invalid("The ID Token provided is not a valid JWT"));
+    };
+    let json = |part: &str| serde_json::from_slice::<Value>(&from_base64(part)).unwrap_or_default();
+    let (header, claims) = (json(head), json(body));
+    if claims["iss"] != issuer {
+        return Err(invalid("No OpenIDConnect provider found in your account for the issuer"));
+    }
+    let signed = format!("{head}.{body}");
+    if !verified(issuer, &header, signed.as_bytes(), &from_base64(signature)) {
+        return Err(invalid("Couldn't verify the signature of the token"));
+    }
+    let audience = &claims["aud"];
+    let meant = audience == AUDIENCE || audience.as_array().is_some_and(|all| all.iter().any(|one| one == AUDIENCE));
+    if !meant {
+        return Err(invalid("Incorrect token audience"));
+    }
+    if claims["exp"].as_u64().is_none_or(|end| end <= now) {
+        return Err((
+            "ExpiredTokenException",
+            "Token expired: current date/time must be before the expiration date/time".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// Verifies with the key of that name which the issuer publishes.
+fn verified(issuer: &str, header: &Value, signed: &[u8], signature: &[u8]) -> bool {
+    let fetch = |url: &str| Request::new("GET", url).send().json();
+    let discovered = fetch(&format!("{issuer}/.well-known/openid-configuration"));
+    let keys = fetch(discovered["jwks_uri"].as_str().unwrap_or_default());
+    let Some(key) = keys["keys"].as_array().and_then(|keys| keys.iter().find(|key| key["kid"] == header["kid"])) else {
+        return false;
+    };
+    let part = |name: &str| from_base64(key[name].as_str().unwrap_or_default());
+    match header["alg"].as_str() {
+        Some("ES256") => {
+            let point = [vec![4], part("x"), part("y")].concat();
+            UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(signed, signature).is_ok()
+        }
+        Some("RS256") => {
+            let key = RsaPublicKeyComponents { n: part("n"), e: part("e") };
+            key.verify(&RSA_PKCS1_2048_8192_SHA256, signed, signature).is_ok()
+        }
+        _ => false,
+    }
+}
+
+/// Finds the keys with which a request was signed, when it was, within five minutes of now.
+pub(super) fn signed_by(arrived: &Arrived, handed_out: &[Keys], now: u64) -> Result<Keys, Refusal> {
+    let denied = |code: &'static str| (code, "The security token included in the request is invalid".to_owned());
+    let header = |name: &str| arrived.headers.get(name).map_or("", String::as_str);
+    let text = header("authorization").replace(", ", ",");
+    let words: Vec<&str> = text.split([' ', ',']).collect();
+    let ["AWS4-HMAC-SHA256", credential, names, signature] = words[..] else {
+        return Err(denied("MissingAuthenticationToken"));
+    };
+    let value = |word: &str, name: &str| word.strip_prefix(name).unwrap_or_default().to_owned();
+    let (credential, names) = (value(credential, "Credential="), value(names, "SignedHeaders="));
+    let (id, scope) = credential.split_once('/').unwrap_or_default();
+    let keys = handed_out.iter().find(|keys| keys.id == id && header("x-amz-security-token") == keys.token);
+    let keys = keys.ok_or_else(|| denied("InvalidClientTokenId"))?;
+    let time = header("x-amz-date");
+    let day = super::rfc3339(now).replace(['-', ':'], "");
+    let minutes =
+        |time: &str| time.get(9..13).and_then(|text| text.parse::<u64>().ok()).map(|at| at / 100 * 60 + at % 100);
+    if minutes(time)
+        .zip(minutes(&day))
+        .is_none_or(|(one, other)| (one.abs_diff(other)).min(1_440 - one.abs_diff(other)) > 5)
+    {
+        return Err(denied("SignatureDoesNotMatch"));
+    }
+    let date = time.get(..8).unwrap_or_default();
+    if scope != format!("{date}/{REGION}/sts/aws4_request") {
+        return Err(denied("SignatureDoesNotMatch"));
+    }
+    let canonical = canonical(arrived, &names);
+    let signed = format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", hash(canonical.as_bytes()));
+    let parts = [date, REGION, "sts", "aws4_request", &signed];
+    let first = format!("AWS4{}", keys.secret).into_bytes();
+    let last =
+        parts.iter().fold(first, |key, part| sign(&Key::new(HMAC_SHA256, &key), part.as_bytes()).as_ref().to_vec());
+    match hex(&last) == value(signature, "Signature=") {
+        true => Ok(keys.clone()),
+        false => Err(denied("SignatureDoesNotMatch")),
+    }
+}
+
+fn canonical(arrived: &Arrived, names: &str) -> String {
+    let (path, query) = arrived.target.split_once('?').unwrap_or((&arrived.target, ""));
+    let mut lines = String::new();
+    for name in names.split(';') {
+        let value = arrived.headers.get(name).map_or("", String::as_str);
+        let _ = writeln!(lines, "{name}:{}", value.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    format!("{}\n{path}\n{query}\n{lines}\n{names}\n{}", arrived.method, hash(&arrived.body))
+}
+
+fn hash(bytes: &[u8]) -> String {
+    hex(digest(&SHA256, bytes).as_ref())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -59,6 +59,7 @@ pub mod state;
 pub mod sts;
 pub mod syslog;
 pub mod terraform;
+pub mod vault_aws;
 
 pub use browser::Browser;
 pub use canary::Canary;
@@ -77,3 +78,4 @@ pub use state::States;
 pub use sts::Sts;
 pub use syslog::Syslog;
 pub use terraform::Terraform;
+pub use vault_aws::VaultAws;

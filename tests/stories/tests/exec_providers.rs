@@ -10,7 +10,7 @@ use credmint_test_kit::home::executable;
 use credmint_test_kit::http::{Answer, Request};
 use credmint_test_kit::processes::{self, Signal};
 use credmint_test_kit::run::Running;
-use credmint_test_kit::{OpenIdProvider, Run};
+use credmint_test_kit::{OpenIdProvider, Output, Run};
 use serde_json::json;
 
 const ROLE: &str = "role_arn = \"arn:aws:iam::123456789012:role/deploy\"\nregion = \"eu-central-1\"\n";
@@ -42,6 +42,15 @@ fn waiting<'home>(user: &'home User, providers: &[&str]) -> (Running<'home>, BTr
         text.contains("ready").then(|| pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     });
     (running, variables)
+}
+
+/// A program in Python that has the real clients, below a run.
+fn python(user: &User, provider: &str, program: &str) -> Output {
+    let file = user.home.write("program.py", program);
+    let clients = credmint_test_kit::peer::installed("python-clients");
+    let run = user.home.run(executable("credmint")).args(["exec", "--provider", provider, "--", "python3"]);
+    let run = run.arg(file).env("PYTHONPATH", clients.as_os_str()).env("PYTHONDONTWRITEBYTECODE", "1");
+    run.answer().deadline(Duration::from_secs(60)).output().success()
 }
 
 fn ask(variables: &BTreeMap<String, String>) -> Answer {
@@ -258,5 +267,72 @@ fn others_find_theirs_in_the_environment_in_place_of_what_was_there() {
     assert!(env.contains("# GITLAB_TOKEN (of provider/gitlab, gitlab: in the environment, the same to"), "{env}");
     let explained = user.credmint(&["explain", "provider/gitlab"]).stdout;
     assert!(explained.contains("  in exec    gitlab, in the environment, the same to the end"), "{explained}");
+    user.canary.check(&user.home);
+}
+
+/// Asks as botocore does, of its own accord, until it has other keys.
+const BOTOCORE: &str = r#"
+import botocore.session, time
+credentials = botocore.session.Session().get_credentials()
+print(credentials.method)
+first = last = credentials.get_frozen_credentials().access_key
+end = time.monotonic() + 20
+while last == first and time.monotonic() < end:
+    time.sleep(0.05)
+    last = credentials.get_frozen_credentials().access_key
+print(first, last)
+"#;
+
+#[test]
+fn the_real_botocore_has_keys_and_goes_on_to_new_ones() {
+    let (provider, sts) = (OpenIdProvider::start(), AwsSts::start(6));
+    let (mut user, _) = user_with(&provider, "sts.amazonaws.com", &aws("prod", &sts));
+    user.canary.watch("keys", SECRET);
+    // A profile of the person's own would be asked before an endpoint.
+    let own = "[default]\naws_access_key_id = AKIAMINE\naws_secret_access_key = mine\n";
+    user.home.write(".aws/credentials", own);
+    let output = python(&user, "prod", BOTOCORE);
+    assert_eq!(output.stdout, "container-role\nASIATESTKEY00001 ASIATESTKEY00002\n", "{}", output.stderr);
+    user.canary.check(&user.home);
+}
+
+/// Google's library exchanges the token of the endpoint; what it asks is here, because Google is no peer of a test.
+const GOOGLE: &str = r#"
+import json, os, sys, threading, urllib.parse
+from http.server import BaseHTTPRequestHandler, HTTPServer
+import google.auth.identity_pool, google.auth.transport.requests
+account = json.loads(os.environ["GOOGLE_CREDENTIALS"])
+seen = []
+class Exchange(BaseHTTPRequestHandler):
+    def do_POST(self):
+        form = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        seen.append(urllib.parse.parse_qs(form))
+        body = json.dumps({"access_token": "of-google", "issued_token_type": "urn:ietf:params:oauth:token-type:access_token",
+                           "token_type": "Bearer", "expires_in": 3600}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_):
+        pass
+server = HTTPServer(("127.0.0.1", urllib.parse.urlsplit(account["token_url"]).port), Exchange)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+credentials = google.auth.identity_pool.Credentials.from_info(account, scopes=["https://www.googleapis.com/auth/cloud-platform"])
+credentials.refresh(google.auth.transport.requests.Request())
+print(credentials.token, seen[0]["subject_token"][0], seen[0]["audience"][0])
+"#;
+
+#[test]
+fn the_real_google_auth_exchanges_what_the_endpoint_answers() {
+    let audience = "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/pool/providers/id";
+    let (provider, port) = (OpenIdProvider::start(), credmint_test_kit::random::free_port());
+    let tables = format!(
+        "[issuer.google]\nkind = \"google-sts\"\naudience = \"{audience}\"\nendpoint = \"http://127.0.0.1:{port}\"\n\n\
+         [provider.cloud]\nidentity = \"job\"\nissuer = \"google\"\n"
+    );
+    let (user, token) = user_with(&provider, audience, &tables);
+    let output = python(&user, "cloud", GOOGLE);
+    assert!(output.stdout == format!("of-google {token} {audience}\n"), "{}", output.stderr);
     user.canary.check(&user.home);
 }

@@ -44,6 +44,9 @@ pub struct Explanation {
     /// When a placeholder was given last, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placeholder: Option<String>,
+    /// `token`, `keys` or `certificate`; empty: the agent does not say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub grants: String,
     /// `bridge`, `token` or `inline`.
     #[serde(default)]
     pub deliver: String,

@@ -9,6 +9,7 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use crate::answer::{AnswerError, Credential, line, written};
+use crate::host::comparison_form;
 use crate::program::{CallError, texts};
 
 /// The one sentence by which clients tell "not responsible" from a failure; on standard output, with exit status 1.
@@ -55,16 +56,14 @@ pub fn call(arguments: Vec<OsString>) -> Result<Call, CallError> {
     }
 }
 
-/// Finds the host in a server's address: `https://registry.example/v2/`, or the bare name.
+/// Finds the host in a server's address, in comparison form: `https://registry.example/v2/`, or the bare name.
 ///
 /// # Errors
-/// [`CallError::Malformed`], when it is no text.
-pub fn host(input: &[u8]) -> Result<&str, CallError> {
+/// [`CallError::Malformed`], when it is no text, or there is none.
+pub fn host(input: &[u8]) -> Result<String, CallError> {
     let text =
         std::str::from_utf8(input).map_err(|_| CallError::Malformed("the server's address is not UTF-8 text"))?;
-    let text = text.trim();
-    let bare = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).unwrap_or(text);
-    Ok(bare.split('/').next().unwrap_or(bare))
+    comparison_form(text).ok_or(CallError::Malformed("the server's address has no host"))
 }
 
 /// Writes the answer. Not under the name `<token>`, which would mean a refresh token.

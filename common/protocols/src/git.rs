@@ -8,6 +8,7 @@ use credmint_vocabulary::Timestamp;
 use zeroize::Zeroizing;
 
 use crate::answer::{AnswerError, Credential};
+use crate::host::comparison_form;
 use crate::program::{CallError, texts};
 
 /// Most bytes of standard input that are read.
@@ -31,7 +32,7 @@ pub enum Call {
 pub struct Description {
     /// `https`, mostly.
     pub protocol: String,
-    /// Host, with its port where the URL has one.
+    /// Host in comparison form.
     pub host: String,
     /// Whether git takes `authtype` (since 2.46).
     pub takes_bearer: bool,
@@ -59,7 +60,7 @@ pub fn description(bytes: &[u8]) -> Description {
     for (key, value) in lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once('=')) {
         match key {
             "protocol" => value.clone_into(&mut found.protocol),
-            "host" => value.clone_into(&mut found.host),
+            "host" => found.host = comparison_form(value).unwrap_or_default(),
             "capability[]" if value == "authtype" => found.takes_bearer = true,
             _ => {}
         }

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use zeroize::Zeroizing;
 
 use crate::answer::{AnswerError, Credential};
+use crate::host::comparison_form;
 use crate::program::{Asked, CallError, texts};
 
 /// Reads `auth token [--hostname HOST]`; also with `=`, and with `-h`, as `gh` has it.
@@ -20,13 +21,17 @@ pub fn call(arguments: Vec<OsString>) -> Result<Asked, CallError> {
         ["--help"] => Ok(Asked::Help),
         ["--version"] => Ok(Asked::Version),
         ["auth", "token"] => Ok(Asked::Provider("github.com".to_owned())),
-        ["auth", "token", "--hostname" | "-h", host] => Ok(Asked::Provider((*host).to_owned())),
+        ["auth", "token", "--hostname" | "-h", host] => named(host),
         ["auth", "token", one] => {
             let host = one.strip_prefix("--hostname=").ok_or(CallError::UnknownVerb(VERBS))?;
-            Ok(Asked::Provider(host.to_owned()))
+            named(host)
         }
         _ => Err(CallError::UnknownVerb(VERBS)),
     }
+}
+
+fn named(host: &str) -> Result<Asked, CallError> {
+    comparison_form(host).map(Asked::Provider).ok_or(CallError::Malformed("--hostname has no host"))
 }
 
 /// Writes the token as a line, as `gh` does.

@@ -10,6 +10,7 @@ pub mod git;
 pub mod github;
 pub mod google;
 pub mod google_account;
+mod host;
 pub mod id_token;
 pub mod kubernetes;
 pub mod plain;

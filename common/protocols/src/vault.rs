@@ -8,6 +8,7 @@ use std::path::Path;
 use zeroize::Zeroizing;
 
 use crate::answer::{AnswerError, Credential};
+use crate::host::comparison_form;
 use crate::program::{CallError, texts};
 
 /// Most bytes of standard input that are read.
@@ -56,10 +57,7 @@ pub fn provider_of(program: &OsStr) -> Option<String> {
 /// Finds the host in a server's address, in comparison form: without the port 443 of https.
 #[must_use]
 pub fn host(address: &str) -> Option<String> {
-    let bare = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let host = bare.split('/').next()?.to_ascii_lowercase();
-    let host = host.strip_suffix(":443").unwrap_or(&host);
-    (!host.is_empty()).then(|| host.to_owned())
+    comparison_form(address)
 }
 
 /// Writes the token: with a line break the clients refuse it.

@@ -29,7 +29,7 @@ pub(crate) async fn certificate(
     let recipe = Rc::new(recipe);
     let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.name))?;
     if !route.issuer.grants_certificate() {
-        return Err(gets_a_token(&recipe).into());
+        return Err(gets_no_certificate(&recipe).into());
     }
     let entry = get::entry_of(agent, &recipe, deadline.at_most(Instant::now(), LONGEST_MINT)).await?;
     let report = report(agent, &recipe, &entry, wanted.self_check, deadline).await;
@@ -47,7 +47,7 @@ async fn report(
     deadline: Deadline,
 ) -> Result<CertificateReport, Failure> {
     let held = entry.held.get().ok_or_else(crate::failure::locked)?;
-    let Held::Identity(identity) = &*held else { return Err(gets_a_token(recipe)) };
+    let Held::Identity(identity) = &*held else { return Err(gets_no_certificate(recipe)) };
     let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.name))?;
     let self_check = if checks { Some(checked(agent, recipe, identity, deadline).await) } else { None };
     Ok(CertificateReport {
@@ -119,9 +119,11 @@ fn details(der: &[u8]) -> Option<CertificateDetails> {
     })
 }
 
-fn gets_a_token(recipe: &Recipe) -> Failure {
-    let issuer = recipe.route().map(|route| route.issuer_name.to_owned()).unwrap_or_default();
-    let what = format!("{} gets a bearer token from issuer {issuer}, and no certificate", recipe.name);
+fn gets_no_certificate(recipe: &Recipe) -> Failure {
+    let route = recipe.route();
+    let issuer = route.map(|route| route.issuer_name).unwrap_or_default();
+    let granted = if route.is_some_and(|route| route.issuer.grants_keys()) { "keys of AWS" } else { "a bearer token" };
+    let what = format!("{} gets {granted} from issuer {issuer}, and no certificate", recipe.name);
     Failure::new(FailureKind::Settings, what).hint(format!("credmint explain {}", recipe.name))
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use credmint_agent_protocol::{Explanation, Got, IdentityClaims, PhaseSeen, Reply};
 use credmint_identities::{Caller, SubjectToken};
 use credmint_local_machine::clock;
-use credmint_settings::{Deliver, Identity, Route, Settings, WhenAbsent};
+use credmint_settings::{Deliver, Identity, Issuer, Route, Settings, WhenAbsent};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName};
 
 use crate::agent::Agent;
@@ -43,6 +43,7 @@ pub(crate) async fn explain(
         when_absent: when_absent(&route),
         placeholder: agent.placeholders.last(&recipe.name).map(|at| at.to_string()),
         allow: route.host.policy.allow.as_ref().map(asking::allowed).unwrap_or_default(),
+        grants: grants(route.issuer).to_owned(),
         deliver: word(route.host.deliver).to_owned(),
         upstream: (route.host.deliver == Deliver::Bridge)
             .then(|| route.host.upstream.clone().unwrap_or_else(|| format!("https://{}", recipe.name))),
@@ -151,6 +152,14 @@ fn exec(recipe: &Recipe) -> Option<String> {
         return Some("by no way yet: `exec` says one, as \"azure-oidc\" or \"gitlab\"".to_owned());
     };
     Some(format!("{}, {}", channel.word(), channel.words()))
+}
+
+fn grants(issuer: &Issuer) -> &'static str {
+    match issuer {
+        _ if issuer.grants_certificate() => "certificate",
+        _ if issuer.grants_keys() => "keys",
+        _ => "token",
+    }
 }
 
 fn word(deliver: Deliver) -> &'static str {

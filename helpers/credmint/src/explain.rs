@@ -47,7 +47,7 @@ fn render(
 ) -> String {
     let mut lines = vec![style.paint(Tone::Heading, &name.to_string())];
     if explanation.responsible {
-        lines.extend(route(explanation, now, style));
+        lines.extend(route(name, explanation, now, style));
         lines.extend(notes.iter().flat_map(|(heading, note)| folded(heading, note)));
     } else {
         lines.extend(unknown(name));
@@ -72,14 +72,14 @@ fn unknown(name: &RouteName) -> Vec<String> {
     }
 }
 
-fn route(explanation: &Explanation, now: Timestamp, style: Style) -> Vec<String> {
+fn route(name: &RouteName, explanation: &Explanation, now: Timestamp, style: Style) -> Vec<String> {
     let mut lines = identities(&explanation.identities, now, style);
     lines.extend(folded("issuer", &format!("{}: {}", explanation.issuer, explanation.issuer_words)));
     if let (Some(issuer), Some(words)) = (&explanation.token_issuer, &explanation.token_issuer_words) {
         lines.extend(folded("and token", &format!("{issuer}: {words}")));
     }
     lines.extend(policy(explanation));
-    lines.extend(folded("delivered", &delivered(explanation)));
+    lines.extend(folded("delivered", &delivered(name, explanation)));
     lines.extend(explanation.upstream.iter().flat_map(|upstream| folded("upstream", upstream)));
     lines.extend(explanation.exec.iter().flat_map(|exec| folded("in exec", &printable(exec, 400))));
     let asked = explanation.confirm.then(|| folded("asked", "a person, before each use"));
@@ -146,7 +146,10 @@ fn claims(identity: &IdentityClaims, now: Timestamp) -> Vec<(&'static str, Strin
     all.into_iter().filter_map(|(name, value)| Some((name, printable(&value?, 600)))).collect()
 }
 
-fn delivered(explanation: &Explanation) -> String {
+fn delivered(name: &RouteName, explanation: &Explanation) -> String {
+    if name.host().is_none() {
+        return handed_out(explanation);
+    }
     match explanation.deliver.as_str() {
         "bridge" if explanation.token_issuer.is_some() => {
             "over the bridge: Terraform gets a session token, certificate and token stay in the agent".to_owned()
@@ -159,6 +162,17 @@ fn delivered(explanation: &Explanation) -> String {
         "inline" => "inline: Terraform gets certificate and key in the answer".to_owned(),
         other => other.to_owned(),
     }
+}
+
+/// Says what the programs of a provider get.
+fn handed_out(explanation: &Explanation) -> String {
+    let what = match (explanation.grants.as_str(), &explanation.token_issuer) {
+        ("keys", _) => "the keys, whole",
+        ("certificate", Some(_)) => "certificate, key and token",
+        ("certificate", None) => "certificate and key",
+        _ => "the token itself",
+    };
+    format!("to whoever asks for it, as a credmint-… program or `credmint print` do: {what}")
 }
 
 fn kept(explanation: &Explanation, now: Timestamp) -> Vec<String> {
@@ -257,6 +271,21 @@ mod tests {
         let notes = [("note", "terraform is not set up to ask credmint for this host".to_owned()), next];
         let now = (entry::tests::now(), Style::Plain);
         golden::check("explain-refused.txt", &render(&host(), &explanation, &notes, now));
+    }
+
+    #[test]
+    fn a_provider_says_what_is_handed_out_and_nothing_of_terraform() {
+        let said = |grants: &str, token: Option<&str>| {
+            let token_issuer = token.map(str::to_owned);
+            let explanation =
+                Explanation { grants: grants.into(), token_issuer, deliver: "inline".into(), ..explanation() };
+            let name = RouteName::from_text("provider/prod").expect("a name");
+            delivered(&name, &explanation)
+        };
+        assert!(said("keys", None).ends_with(": the keys, whole") && !said("keys", None).contains("Terraform"));
+        assert!(said("token", None).ends_with(": the token itself"));
+        assert!(said("certificate", None).ends_with(": certificate and key"));
+        assert!(said("certificate", Some("t")).ends_with(": certificate, key and token"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn asked(server: &OnceCell<String>) -> Result<Asked, CallError> {
     }
     let input = streams::read_stdin(docker::MAXIMUM_INPUT).ok().flatten();
     let input = input.ok_or(CallError::Malformed("the server's address cannot be read, or is too long"))?;
-    let host = docker::host(&input)?.to_owned();
+    let host = docker::host(&input)?;
     server.get_or_init(|| String::from_utf8_lossy(&input).trim().to_owned());
     Ok(Asked::Provider(host))
 }

@@ -54,6 +54,19 @@ impl Client {
         }
     }
 
+    /// Gives its word on the command line.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Aws => "aws",
+            Self::Google => "google",
+            Self::Kubernetes => "kubernetes",
+            Self::Vault => "vault",
+            Self::Github => "github",
+            Self::Git => "git",
+            Self::Docker => "docker",
+        }
+    }
+
     /// Tells whether it has no file: what to do is said, and no more.
     pub(super) const fn is_told_only(self) -> bool {
         matches!(self, Self::Github)

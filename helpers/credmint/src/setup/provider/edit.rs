@@ -60,7 +60,7 @@ pub(super) fn file(
 
 /// Gives the comment that stands above what we write for a provider.
 pub(super) fn comment(wanted: &Wanted<'_>) -> String {
-    format!("{MARK}; `credmint setup provider {} --remove` takes it out again.", wanted.name)
+    format!("{MARK}; `credmint setup provider {} --for {} --remove` takes it out again.", wanted.name, wanted.client)
 }
 
 /// Finds a file or a directory by the variable that names it, else below the home directory.

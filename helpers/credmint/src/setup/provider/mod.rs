@@ -58,6 +58,8 @@ pub(crate) struct ProviderArguments {
 struct Wanted<'a> {
     /// Name of the provider.
     name: &'a str,
+    /// Word of the client.
+    client: &'static str,
     /// Its hosts.
     hosts: &'a [Hostname],
     /// Its issuer.
@@ -101,6 +103,7 @@ pub(super) fn run(arguments: &ProviderArguments) -> Result<(), Failure> {
     let hosts = provider.map(|provider| provider.hosts.as_slice()).unwrap_or_default();
     let wanted = Wanted {
         name,
+        client: client.word(),
         hosts,
         issuer,
         settings: &settings,

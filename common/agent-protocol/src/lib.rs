@@ -27,5 +27,5 @@ pub use message::{Answer, Ask, BUILD, Credential, FailureOnWire, Got, Need, Repl
 pub use run::{ProxyWanted, RunEnd, RunHost, RunMirror, RunOpen, RunOver, RunProvider, RunProxy, RunStatus, RunWanted};
 pub use services::ServicesOffered;
 pub use sign_in::{Approve, Login, Logout, Pasted, SessionStatus, Visit};
-pub use status::{EntryStatus, Status};
+pub use status::{EntryStatus, ProviderStatus, Status};
 pub use wire_secret::WireSecret;

@@ -27,6 +27,9 @@ pub struct Status {
     /// Addresses the bridge listens on.
     #[serde(default)]
     pub bridge: Vec<String>,
+    /// Providers of the caller's settings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub providers: Vec<ProviderStatus>,
     /// What is kept for this caller.
     #[serde(default)]
     pub entries: Vec<EntryStatus>,
@@ -94,4 +97,20 @@ pub struct EntryStatus {
     /// What the issuer granted differently from what was asked.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// One provider of the caller's settings.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ProviderStatus {
+    /// Its name.
+    pub name: String,
+    /// Hosts for which it is asked, in comparison form.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    /// User name that goes with its token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub username: Option<String>,
+    /// Whether a token is among what it grants.
+    #[serde(default)]
+    pub token: bool,
 }

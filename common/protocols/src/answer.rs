@@ -149,7 +149,7 @@ impl io::Write for Size {
 /// Longest token: servers take headers of 8 to 64 KiB, Go's client and ours more.
 pub(crate) const MAXIMUM_TOKEN: usize = 32 * 1024;
 /// What GitLab wants for an OAuth token, and others do not mind.
-const USERNAME: &str = "oauth2";
+pub(crate) const USERNAME: &str = "oauth2";
 /// Neither Go's AWS SDK nor client-go has a margin of its own.
 const EARLY: Duration = Duration::from_secs(60);
 

@@ -8,7 +8,7 @@ use credmint_vocabulary::Secret;
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-use crate::answer::{AnswerError, Credential, line, written};
+use crate::answer::{AnswerError, Credential, USERNAME, line, written};
 use crate::host::comparison_form;
 use crate::program::{CallError, texts};
 
@@ -26,6 +26,8 @@ pub enum Call {
     Version,
     /// Give the credential of the server on standard input.
     Get,
+    /// Name the servers whose credential can be had, and the user names.
+    List,
     /// `store` and `erase`: what comes is read, and refused.
     Keep,
 }
@@ -51,6 +53,7 @@ pub fn call(arguments: Vec<OsString>) -> Result<Call, CallError> {
         "--help" => Ok(Call::Help),
         "--version" | "version" => Ok(Call::Version),
         "get" => Ok(Call::Get),
+        "list" => Ok(Call::List),
         "store" | "erase" => Ok(Call::Keep),
         _ => Err(CallError::UnknownVerb(VERBS)),
     }
@@ -66,6 +69,21 @@ pub fn host(input: &[u8]) -> Result<String, CallError> {
     comparison_form(text).ok_or(CallError::Malformed("the server's address has no host"))
 }
 
+/// Names the server of a host as docker's files do: its own registry has another name there.
+#[must_use]
+pub fn server(host: &str) -> String {
+    let own = ["index.docker.io", "docker.io", "registry-1.docker.io"].contains(&host);
+    if own { "https://index.docker.io/v1/".to_owned() } else { host.to_owned() }
+}
+
+/// Writes the user name of each host; no secret is in it.
+#[must_use]
+pub fn list<'a>(hosts: impl IntoIterator<Item = (&'a str, Option<&'a str>)>) -> Vec<u8> {
+    let named = |(host, username): (&str, Option<&str>)| (server(host), username.unwrap_or(USERNAME).into());
+    let object: serde_json::Map<_, serde_json::Value> = hosts.into_iter().map(named).collect();
+    format!("{}\n", serde_json::Value::Object(object)).into_bytes()
+}
+
 /// Writes the answer. Not under the name `<token>`, which would mean a refresh token.
 ///
 /// # Errors
@@ -74,4 +92,17 @@ pub fn answer(credential: &Credential<'_>, server: &str) -> Result<Zeroizing<Vec
     line(&Answer { server_url: server, username: credential.username(), secret: credential.bearer()? })
 }
 
-const VERBS: &str = "get, store and erase";
+const VERBS: &str = "get, list, store and erase";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_one_object_of_user_names() {
+        let hosts = [("registry.example", Some("ci")), ("docker.io", None)];
+        let wanted = "{\"https://index.docker.io/v1/\":\"oauth2\",\"registry.example\":\"ci\"}\n";
+        assert_eq!(String::from_utf8_lossy(&list(hosts)), wanted);
+        assert_eq!(list([]), b"{}\n");
+    }
+}

@@ -4,10 +4,10 @@
 
 use std::rc::Rc;
 
-use credmint_agent_protocol::{BUILD, EntryStatus, SessionStatus, Status};
+use credmint_agent_protocol::{BUILD, EntryStatus, ProviderStatus, SessionStatus, Status};
 use credmint_identities::{Caller, Claims};
 use credmint_local_machine::clock;
-use credmint_settings::Settings;
+use credmint_settings::{Provider, Settings};
 use credmint_vocabulary::RouteName;
 
 use crate::agent::Agent;
@@ -33,6 +33,7 @@ pub(crate) async fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Call
         started: agent.started.to_string(),
         hardening: agent.hardening.clone(),
         bridge: agent.bridge.as_ref().map(Bridge::addresses).unwrap_or_default(),
+        providers: providers(settings),
         entries,
         other_entries: others.len(),
         sessions: sessions(agent, settings).await,
@@ -45,6 +46,21 @@ pub(crate) async fn status(agent: &Agent, settings: &Rc<Settings>, caller: &Call
         metrics: agent.metrics.addresses(),
         metrics_trouble: agent.metrics.trouble(),
     }
+}
+
+/// Lists the providers of the caller's settings.
+fn providers(settings: &Settings) -> Vec<ProviderStatus> {
+    let one = |(name, provider): (&String, &Provider)| {
+        let issuer = settings.issuers.get(&provider.host.issuer);
+        let grants_token = issuer.is_some_and(|issuer| !issuer.grants_certificate() && !issuer.grants_keys());
+        ProviderStatus {
+            name: name.clone(),
+            hosts: provider.hosts.iter().map(ToString::to_string).collect(),
+            username: provider.username.clone(),
+            token: grants_token || provider.host.token_issuer.is_some(),
+        }
+    };
+    settings.providers.iter().map(one).collect()
 }
 
 /// Names the build, which is not that of the file any more when the file was replaced.

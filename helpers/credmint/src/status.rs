@@ -2,7 +2,7 @@
 //! The agent's own report and the file of last failures become text or one JSON object.
 //! Starts no agent: one that is not running is a state, not a failure.
 
-use credmint_agent_protocol::{Answer, Ask, BUILD, EntryStatus, LockStatus, Status};
+use credmint_agent_protocol::{Answer, Ask, BUILD, EntryStatus, LockStatus, ProviderStatus, Status};
 use credmint_local_machine::{LastFailure, last_failure};
 use credmint_vocabulary::{Failure, FailureKind, Timestamp, printable};
 use serde_json::{Value, json};
@@ -148,6 +148,7 @@ fn about_agent(status: Option<&Status>, style: Style) -> Vec<String> {
     lines.extend(
         status.audit.as_ref().map(|lost| style.paint(Tone::Bad, &format!("audit      {}", printable(lost, 300)))),
     );
+    lines.extend(list("providers  ", &status.providers.iter().map(provider).collect::<Vec<_>>()));
     lines.extend(list("metrics    ", &status.metrics));
     lines.extend(
         status
@@ -157,6 +158,12 @@ fn about_agent(status: Option<&Status>, style: Style) -> Vec<String> {
     );
     lines.extend(status.last_hook.as_ref().map(|last| format!("hook       {}", printable(last, 300))));
     lines
+}
+
+/// Names a provider, and the hosts for which it is asked.
+fn provider(one: &ProviderStatus) -> String {
+    let hosts = if one.hosts.is_empty() { String::new() } else { format!(", for {}", one.hosts.join(", ")) };
+    printable(&format!("provider/{}{hosts}", one.name), 300)
 }
 
 fn locked(lock: &LockStatus, style: Style) -> String {
@@ -249,6 +256,14 @@ mod tests {
             started: "2026-11-30T15:50:00Z".into(),
             hardening: vec!["no core dumps".into(), "not dumpable".into(), "memory not locked: limit 8 MB".into()],
             bridge: vec!["127.0.0.1:21000".into(), "[::1]:21000".into()],
+            providers: vec![
+                ProviderStatus { name: "prod".into(), ..ProviderStatus::default() },
+                ProviderStatus {
+                    name: "lab".into(),
+                    hosts: vec!["gitlab.corp.example".into()],
+                    ..ProviderStatus::default()
+                },
+            ],
             entries: vec![entry::tests::certificate(), token],
             other_entries: 1,
             sessions: vec![session::tests::session(), over],

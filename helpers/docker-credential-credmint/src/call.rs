@@ -1,6 +1,6 @@
 //! One call of `docker-credential-credmint`.
 //! The verb and a server's address come in; one JSON object goes out.
-//! Lists nothing, and keeps nothing. `common/protocols/src/docker.rs`.
+//! Keeps nothing. `common/protocols/src/docker.rs`.
 
 use std::cell::OnceCell;
 use std::process::ExitCode;
@@ -9,11 +9,15 @@ use credmint_local_machine::streams;
 use credmint_protocols::docker::{self, Call};
 use credmint_protocols::{Asked, CallError};
 
+use crate::list;
 use crate::program::Program;
 
 /// Serves it.
 pub(crate) fn run() -> ExitCode {
     let (name, help) = (env!("CARGO_PKG_NAME"), include_str!("help.txt"));
+    if docker::call(std::env::args_os().skip(1).collect()) == Ok(Call::List) {
+        return list::run(name);
+    }
     let server = OnceCell::new();
     Program { name, help, absent: Some((docker::NOT_FOUND, 1)), failed: None }
         .run(|| asked(&server), &|credential, _| docker::answer(credential, server.get().map_or("", String::as_str)))
@@ -23,6 +27,8 @@ fn asked(server: &OnceCell<String>) -> Result<Asked, CallError> {
     match docker::call(std::env::args_os().skip(1).collect())? {
         Call::Help => return Ok(Asked::Help),
         Call::Version => return Ok(Asked::Version),
+        // Without other arguments it is another call, and answered before this one.
+        Call::List => return Ok(Asked::Nothing),
         Call::Keep => {
             return Err(CallError::Malformed(
                 "credentials are made anew, and none is kept: there is nothing to log in to",

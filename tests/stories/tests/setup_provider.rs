@@ -229,6 +229,10 @@ fn docker_and_googles_libraries_are_set_up_and_taken_back() {
     assert!(refused.stderr.contains("config.json:2 has another helper for ghcr.io, \"pass\""), "{}", refused.stderr);
     user.home.write(".docker/config.json", "{");
     assert!(setup(&user, &["prod", "--for", "docker"]).stderr.contains("is no JSON: line 1, column 1"));
+    // What can be had is listed without asking anybody.
+    let list = user.home.run("docker-credential-credmint").arg("list").output().success();
+    assert_eq!(list.json(), json!({ "registry.corp.example": "oauth2", "ghcr.io": "oauth2" }));
+    assert!(user.credmint(&["status"]).stdout.contains("provider/prod, for registry.corp.example, ghcr.io"));
     // Google: a file with nothing secret in it, and the two variables that lead to it.
     let unknown = setup(&user, &["prod", "--for", "google"]);
     assert!(unknown.code == Some(64) && unknown.stderr.contains("do not tell the audience"), "{}", unknown.stderr);

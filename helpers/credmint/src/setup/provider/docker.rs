@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use credmint_protocols::docker::server;
 use credmint_vocabulary::{Failure, FailureKind};
 
 use super::edit::InTheWay;
@@ -39,12 +40,6 @@ pub(super) fn plan(wanted: &Wanted<'_>) -> Result<Plan, Failure> {
 
 fn not_in_path() -> String {
     format!("docker looks for {PROGRAM} in PATH, and it is not there: add the directory of credmint to PATH")
-}
-
-/// Docker's own registry has a name of its own in this file.
-fn server(host: &str) -> String {
-    let own = ["index.docker.io", "docker.io", "registry-1.docker.io"].contains(&host);
-    if own { "https://index.docker.io/v1/".to_owned() } else { host.to_owned() }
 }
 
 fn change(path: PathBuf, servers: &[String], wanted: &Wanted<'_>) -> Result<Option<Change>, Failure> {

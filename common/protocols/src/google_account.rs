@@ -1,5 +1,5 @@
-//! An account of Google's libraries whose subject token is asked for at an address: `external_account`, URL-sourced.
-//! A pool's provider, the address and what it accepts come in, one JSON object goes out, in memory that is wiped.
+//! An account of Google's libraries (`external_account`) whose subject token is asked for at an address, or of a program.
+//! A pool's provider and one of these come in, one JSON object goes out; in memory that is wiped where a token is in it.
 //! Pure. <https://google.aip.dev/auth/4117>
 
 use credmint_vocabulary::Secret;
@@ -36,11 +36,23 @@ pub struct Impersonation {
 }
 
 #[derive(Serialize)]
-struct Whole<'a> {
+struct Whole<'a, S> {
     r#type: &'static str,
     #[serde(flatten)]
     account: &'a Account<'a>,
-    credential_source: Source<'a>,
+    credential_source: S,
+}
+
+#[derive(Serialize)]
+struct Executable<'a> {
+    executable: Command<'a>,
+}
+
+/// Without `output_file`, into which the libraries would write the token.
+#[derive(Serialize)]
+struct Command<'a> {
+    command: &'a str,
+    timeout_millis: u32,
 }
 
 #[derive(Serialize)]
@@ -74,6 +86,16 @@ pub fn document(account: &Account<'_>, url: &str, token: &Secret<String>) -> Res
     let credential_source = Source { url, headers, format };
     let bytes = line(&Whole { r#type: "external_account", account, credential_source })?;
     std::str::from_utf8(&bytes).map(|text| Secret::from(text.trim_end())).map_err(|_| AnswerError::NotJson)
+}
+
+/// Writes one whose token comes from a program: there is no secret in it, and it is in lines, for people read it.
+///
+/// # Errors
+/// [`AnswerError::NotJson`], which does not happen.
+pub fn of_program(account: &Account<'_>, command: &str) -> Result<String, AnswerError> {
+    let credential_source = Executable { executable: Command { command, timeout_millis: 30_000 } };
+    let whole = Whole { r#type: "external_account", account, credential_source };
+    serde_json::to_string_pretty(&whole).map(|text| text + "\n").map_err(|_| AnswerError::NotJson)
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@
 use std::path::PathBuf;
 
 use credmint_local_machine::SettingsFiles;
+use credmint_protocols::google;
+use credmint_protocols::google_account::{self, Account};
 use credmint_settings::{GoogleSts, Issuer};
 use credmint_vocabulary::{Failure, FailureKind};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Plan, Wanted, program};
 use crate::setup::change::Change;
@@ -22,7 +24,7 @@ pub(super) fn plan(wanted: &Wanted<'_>) -> Result<Plan, Failure> {
         let changes = ours.map(|old| Change::Delete { path, old }).into_iter().collect();
         return Ok(Plan { changes, ..Plan::default() });
     }
-    let new = format!("{:#}\n", account(wanted, &command)?);
+    let new = account(wanted, &command)?;
     let change = if wanted.print { None } else { change(path.clone(), new.clone(), wanted.name)? };
     let lines = [
         "Set for Terraform's google provider, and for what else uses Google's libraries:".to_owned(),
@@ -65,36 +67,31 @@ fn is_ours(text: &str, name: &str) -> bool {
     })
 }
 
-/// Writes what the libraries read; no `output_file`, into which they would write the token.
-fn account(wanted: &Wanted<'_>, command: &str) -> Result<Value, Failure> {
+/// Writes what the libraries read.
+fn account(wanted: &Wanted<'_>, command: &str) -> Result<String, Failure> {
     if wanted.issuer.is_some_and(|issuer| matches!(issuer, Issuer::GoogleSts(_))) {
         return Err(exchanged(wanted.name));
     }
     let known = known(wanted);
-    let audience =
-        wanted.audience.or_else(|| known.map(|sts| sts.audience.as_str())).ok_or_else(|| no_audience(wanted.name))?;
+    let audience = wanted.audience.or_else(|| known.map(|sts| sts.audience.as_str()));
+    let audience = audience.ok_or_else(|| no_audience(wanted.name))?;
     let known = known.filter(|sts| sts.audience == audience);
-    let token_type = known.map_or(credmint_protocols::google::JWT, |sts| sts.subject_token_type.as_str());
-    let endpoint = known.map_or("https://sts.googleapis.com", |sts| sts.endpoint.as_str());
-    let mut account = json!({
-        "type": "external_account",
-        "audience": audience,
-        "subject_token_type": token_type,
-        "token_url": format!("{}/v1/token", endpoint.trim_end_matches('/')),
-        "credential_source": { "executable": { "command": command, "timeout_millis": 30_000 } },
-    });
-    let mut add = |key: &str, value: Option<String>| {
-        if let (Some(object), Some(value)) = (account.as_object_mut(), value) {
-            object.insert(key.to_owned(), Value::from(value));
-        }
-    };
+    let address =
+        |known: Option<&String>, usual: &str| known.map_or(usual, String::as_str).trim_end_matches('/').to_owned();
+    let sts = address(known.map(|sts| &sts.endpoint), "https://sts.googleapis.com");
+    let iam = address(known.map(|sts| &sts.iam_endpoint), "https://iamcredentials.googleapis.com");
     let email = wanted.service_account.or_else(|| known?.service_account.as_deref());
-    let iam =
-        known.map_or("https://iamcredentials.googleapis.com", |sts| sts.iam_endpoint.as_str()).trim_end_matches('/');
-    let url = |email| format!("{iam}/v1/projects/-/serviceAccounts/{email}:generateAccessToken");
-    add("service_account_impersonation_url", email.map(url));
-    add("workforce_pool_user_project", known.and_then(|sts| sts.user_project.clone()));
-    Ok(account)
+    let impersonation = email.map(|email| format!("{iam}/v1/projects/-/serviceAccounts/{email}:generateAccessToken"));
+    let account = Account {
+        audience,
+        subject_token_type: known.map_or(google::JWT, |sts| sts.subject_token_type.as_str()),
+        token_url: &format!("{sts}/v1/token"),
+        service_account_impersonation_url: impersonation.as_deref(),
+        service_account_impersonation: None,
+        workforce_pool_user_project: known.and_then(|sts| sts.user_project.as_deref()),
+    };
+    google_account::of_program(&account, command)
+        .map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))
 }
 
 /// Finds the only issuer that knows an audience.

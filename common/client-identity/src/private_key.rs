@@ -66,6 +66,14 @@ impl PrivateKey {
         Self::from_pkcs8(pkcs8.map_err(|_| KeyError::Generation { algorithm })?)
     }
 
+    /// Takes the DER of PKCS #8, unencrypted.
+    ///
+    /// # Errors
+    /// It is none, or of a key that nothing here signs with.
+    pub fn from_pkcs8_der(der: Secret<Vec<u8>>) -> Result<Self, KeyError> {
+        Self::from_pkcs8(der)
+    }
+
     /// Reads PEM of PKCS #8, unencrypted.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ mod roots;
 mod tls;
 mod trust;
 mod upstream;
+mod workload_api;
 
 pub use answer::{Answer, date, host_and_port, retry_after};
 pub use client::Https;
@@ -28,3 +29,4 @@ pub use oauth::OauthHttp;
 pub use passage::{Passage, ProxyOfCaller, passage};
 pub use trust::Trust;
 pub use upstream::{Upstream, UpstreamTarget};
+pub use workload_api::workload_api;

@@ -13,6 +13,7 @@ use crate::aws::identity_request::{self, AWS_METHOD};
 use crate::caller::Caller;
 use crate::sign_in::SignInError;
 use crate::source::SourceError;
+use crate::spiffe::{self, SpiffeError};
 use crate::subject_token::{SubjectToken, SubjectTokenError};
 use crate::token_endpoint::TokenEndpointError;
 use crate::{client_credentials, command, env, file, kubernetes};
@@ -40,6 +41,9 @@ pub enum IdentityError {
         /// What `aud` says.
         found: Vec<String>,
     },
+    /// The Workload API gave none.
+    #[error(transparent)]
+    Spiffe(#[from] SpiffeError),
     /// The authorization server gave none.
     #[error(transparent)]
     TokenEndpoint(#[from] TokenEndpointError),
@@ -88,6 +92,7 @@ impl IdentityError {
     pub fn kind(&self) -> FailureKind {
         match self {
             Self::Source(error) => error.kind(),
+            Self::Spiffe(error) => error.kind(),
             Self::TokenEndpoint(error) => error.kind(),
             Self::SignIn(error) => error.kind(),
             Self::AwsCaller(error) => error.kind(),
@@ -100,6 +105,7 @@ impl IdentityError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Source(error) => error.hint(),
+            Self::Spiffe(error) => error.hint(),
             Self::TokenEndpoint(error) => error.hint(),
             Self::SignIn(error) => error.hint(),
             Self::AwsCaller(error) => error.hint(),
@@ -136,6 +142,7 @@ pub async fn ask(
         Identity::Env { variable } => env::read(variable, caller),
         Identity::File { path } | Identity::Kubernetes { path, .. } => file::read(path, caller)?,
         Identity::Command(program) => command::run(program, deadline).await.map_err(SourceError::from)?,
+        Identity::Spiffe(asked) => spiffe::jwt_svid(asked, caller, deadline).await?,
         Identity::ClientCredentials(client) => client_credentials::ask(client, caller, https, now, deadline).await?,
         Identity::AwsCaller(settings) => {
             identity_request::ask(Search { settings, caller, https, now, deadline }).await?

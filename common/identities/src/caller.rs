@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use credmint_settings::{
-    CallerReads, ClientAuthentication, EstAuth, Identity, Issuer, OidcIdentity, Route, Source, VaultAuth, VaultLogin,
+    CallerReads, ClientAuthentication, EstAuth, Identity, Issuer, OidcIdentity, Route, SPIFFE_ENDPOINT_SOCKET, Source,
+    SpiffeWorkload, VaultAuth, VaultLogin,
 };
 use credmint_vocabulary::Secret;
 
@@ -85,6 +86,7 @@ fn add_identity(reads: &mut CallerReads, identity: &Identity) {
         Identity::File { path } | Identity::Kubernetes { path, .. } => {
             reads.files.insert(path.clone());
         }
+        Identity::Spiffe(spiffe) => add_workload(reads, &spiffe.workload),
         Identity::ClientCredentials(client) => add_client(reads, &client.client),
         Identity::Oidc(person) => add_client(reads, &person.client),
         Identity::AwsCaller(caller) => {
@@ -102,6 +104,7 @@ fn add_issuer(reads: &mut CallerReads, issuer: &Issuer) {
         Issuer::Est(est) => add_est(reads, &est.auth),
         Issuer::VaultToken(token) => add_login(reads, &token.login),
         Issuer::VaultSecret(secret) => add_login(reads, &secret.login),
+        Issuer::Spiffe(workload) => add_workload(reads, workload),
         Issuer::GithubApp(app) => add_source(reads, &app.app_key),
         Issuer::TokenExchange(exchange) => {
             add_client(reads, &exchange.client);
@@ -148,6 +151,13 @@ fn add_client(reads: &mut CallerReads, client: &ClientAuthentication) {
         }
         ClientAuthentication::PrivateKeyJwt { key, .. } => add_source(reads, key),
         _ => {}
+    }
+}
+
+/// The Workload API's address, where the settings have none.
+fn add_workload(reads: &mut CallerReads, workload: &SpiffeWorkload) {
+    if workload.socket.is_none() {
+        reads.environment.insert(SPIFFE_ENDPOINT_SOCKET.to_owned());
     }
 }
 

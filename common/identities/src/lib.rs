@@ -18,6 +18,7 @@ mod oauth_refusal;
 mod quotable;
 mod sign_in;
 mod source;
+mod spiffe;
 mod subject_token;
 mod token_endpoint;
 mod way;
@@ -36,6 +37,7 @@ pub use sign_in::{
     Authorization, Callback, Device, Poll, Provider, RefreshError, SignInError, Tokens, VaultTraits, endpoint,
 };
 pub use source::{SourceError, read_source};
+pub use spiffe::{SpiffeError, X509Svid, x509_svid};
 pub use subject_token::{SubjectToken, SubjectTokenError};
 pub use token_endpoint::{TokenEndpoint, TokenEndpointError, encode_form};
 pub use way::trust;

@@ -2,7 +2,7 @@
 //! An issuer of the settings comes in, kind, address and role in words go out.
 //! Asks nobody.
 
-use credmint_settings::{Azure, EstAuth, Issuer, KubernetesToken, VaultAuth, VaultLogin};
+use credmint_settings::{Azure, EstAuth, Issuer, KubernetesToken, SpiffeWorkload, VaultAuth, VaultLogin};
 
 /// Tells kind, address and role.
 #[must_use]
@@ -24,6 +24,7 @@ pub fn describe(issuer: &Issuer) -> String {
         Issuer::Est(est) => format!("est at {} ({})", est.address, est_auth(&est.auth)),
         Issuer::StepCa(step) => format!("step-ca at {}, with the identity's token", step.address),
         Issuer::Offline(_) => "offline, signed by people: credmint login HOST --csr FILE".to_owned(),
+        Issuer::Spiffe(workload) => format!("spiffe, an X.509-SVID of the Workload API{}", spiffe(workload)),
         Issuer::LocalCa(_) => "local-ca, an authority in the agent's memory".to_owned(),
         _ => cloud(issuer),
     }
@@ -60,6 +61,12 @@ fn cloud(issuer: &Issuer) -> String {
         }
         _ => "an issuer of a later version".to_owned(),
     }
+}
+
+fn spiffe(workload: &SpiffeWorkload) -> String {
+    let id = workload.spiffe_id.as_ref().map(|id| format!(", {id}")).unwrap_or_default();
+    let socket = workload.socket.as_ref().map(|socket| format!(" at {socket}")).unwrap_or_default();
+    format!("{socket}{id}")
 }
 
 fn est_auth(auth: &EstAuth) -> &'static str {

@@ -18,7 +18,7 @@ use crate::pending::PendingRequests;
 use crate::vault::Lease;
 use crate::vault_pki::Finding;
 use crate::{
-    aws_sts, azure, est, github_app, google_sts, kubernetes_token, local_ca, oidc, roles_anywhere, step_ca,
+    aws_sts, azure, est, github_app, google_sts, kubernetes_token, local_ca, oidc, roles_anywhere, spiffe, step_ca,
     token_exchange, vault_pki, vault_secret, vault_token,
 };
 
@@ -122,6 +122,7 @@ pub async fn grant(
         Issuer::VaultSecret(secret) => vault_secret::grant(secret, subject, world).await,
         Issuer::Oidc(oidc) => oidc::grant(oidc, subject, world),
         Issuer::TokenExchange(exchange) => token_exchange::grant(exchange, subject, world).await,
+        Issuer::Spiffe(workload) => spiffe::grant(workload, world).await,
         Issuer::LocalCa(authority) => local_ca::grant(issuer_name, authority, subject, world).await,
         Issuer::AwsSts(sts) => aws_sts::grant(sts, subject, world).await,
         Issuer::RolesAnywhere(anywhere) => roles_anywhere::grant(anywhere, subject, world).await,

@@ -22,6 +22,7 @@ mod oidc;
 mod pending;
 mod prepared;
 mod roles_anywhere;
+mod spiffe;
 mod step_ca;
 mod template;
 mod token_exchange;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::aws::AwsCaller;
 use crate::issuer::Peer;
 use crate::source::Source;
+use crate::spiffe::SpiffeIdentity;
 
 /// Says where the token that proves who is asking is found.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,6 +33,8 @@ pub enum Identity {
         /// Audience that the token must have, if it is to be checked before it is sent anywhere.
         audience: Option<String>,
     },
+    /// `kind = "spiffe"`: a JWT-SVID of the SPIFFE Workload API. No address of one counts as absent.
+    Spiffe(Box<SpiffeIdentity>),
     /// `kind = "command"`: standard output of a program that the agent runs (`command`, `timeout`).
     Command(CommandSource),
     /// `kind = "client-credentials"`: RFC 6749 §4.4.

@@ -12,6 +12,7 @@ use crate::cloud::{Azure, GithubApp, GoogleSts, KubernetesToken};
 use crate::enrolment::{Est, EstAuth, NameTemplates, Offline, StepCa};
 use crate::identity::ClientAuthentication;
 use crate::source::Source;
+use crate::spiffe::SpiffeWorkload;
 use crate::text::template::{TemplatePart, template_parts};
 
 /// Says who grants the credential, and what is asked of them.
@@ -36,6 +37,8 @@ pub enum Issuer {
     StepCa(Box<StepCa>),
     /// `kind = "offline"`: people sign.
     Offline(Box<Offline>),
+    /// `kind = "spiffe"`: an X.509-SVID of the SPIFFE Workload API.
+    Spiffe(Box<SpiffeWorkload>),
     /// `kind = "aws-sts"`: keys for a role.
     AwsSts(Box<AwsSts>),
     /// `kind = "aws-roles-anywhere"`: keys for a role, for a certificate.
@@ -54,7 +57,10 @@ impl Issuer {
     /// Tells whether the credential is a certificate; otherwise it is a token, or keys.
     #[must_use]
     pub const fn grants_certificate(&self) -> bool {
-        matches!(self, Self::VaultPki(_) | Self::LocalCa(_) | Self::Est(_) | Self::StepCa(_) | Self::Offline(_))
+        matches!(
+            self,
+            Self::VaultPki(_) | Self::LocalCa(_) | Self::Est(_) | Self::StepCa(_) | Self::Offline(_) | Self::Spiffe(_)
+        )
     }
 
     /// Tells whether the credential is a pair of keys that requests to AWS are signed with.

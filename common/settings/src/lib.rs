@@ -17,6 +17,7 @@ mod policy;
 mod reader;
 mod route;
 mod source;
+mod spiffe;
 mod text;
 mod toml_text;
 mod tree;
@@ -40,6 +41,7 @@ pub use person::Person;
 pub use policy::{Allow, Policy, WhenAbsent};
 pub use route::{CallerReads, Route, Settings};
 pub use source::Source;
+pub use spiffe::{SPIFFE_ENDPOINT_SOCKET, SpiffeIdentity, SpiffeWorkload};
 pub use text::template::{TemplateError, TemplatePart, template_parts};
 
 /// Reads a length of time as the settings have it: `8h`, `1h30m`; `None` for anything else, and for no time at all.

@@ -136,6 +136,7 @@ fn kind(identity: &Identity) -> &'static str {
         Identity::Env { .. } => "env",
         Identity::File { .. } => "file",
         Identity::Kubernetes { .. } => "kubernetes",
+        Identity::Spiffe(_) => "spiffe",
         Identity::Command(_) => "command",
         Identity::ClientCredentials(_) => "client-credentials",
         Identity::Oidc(_) => "oidc",

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use credmint_identities::IdentityError;
 use credmint_issuers::GrantError;
-use credmint_settings::Identity;
+use credmint_settings::{Identity, SPIFFE_ENDPOINT_SOCKET};
 use credmint_vocabulary::{Failure, FailureKind};
 
 /// The route that was there is gone.
@@ -50,6 +50,7 @@ pub(crate) fn absent(identity: &Identity) -> String {
         Identity::Env { variable } => format!("{variable} is not set"),
         Identity::File { path } | Identity::Kubernetes { path, .. } => format!("{} is not there", path.display()),
         Identity::AwsCaller(_) => "there are no keys of AWS in its environment, container or machine".to_owned(),
+        Identity::Spiffe(_) => format!("{SPIFFE_ENDPOINT_SOCKET} is not set"),
         _ => "it has no answer".to_owned(),
     }
 }

@@ -48,6 +48,7 @@ const CENSUS: &[(&str, usize, &str)] = &[
     ("common/identities/src/sign_in/redeem.rs", 1, "oauth2 takes the authorization code for its request"),
     ("common/identities/src/sign_in/refresh.rs", 1, "oauth2 takes the refresh token for its request"),
     ("common/identities/src/sign_in/revoke.rs", 1, "the token that is revoked into the form that is posted"),
+    ("common/identities/src/spiffe.rs", 1, "the address of the Workload API out of the caller's variable; no secret"),
     ("common/identities/src/subject_token.rs", 3, "trimmed, checked for control characters, digested"),
     ("common/identities/src/token_endpoint.rs", 1, "client secret into the Basic header (RFC 6749 §2.3.1)"),
     ("common/identities/src/way.rs", 2, "oauth2 takes the client secret or assertion for its request"),

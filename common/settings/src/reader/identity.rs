@@ -11,13 +11,14 @@ use crate::reader::fields::Fields;
 use crate::reader::item::Item;
 use crate::reader::oidc;
 use crate::reader::shape::{Kind, may, must};
-use crate::reader::{aws_caller, source, vault_oidc};
+use crate::reader::{aws_caller, source, spiffe, vault_oidc};
 use crate::tree::Table;
 
 pub(crate) const KINDS: &[Kind<Identity>] = &[
     Kind { word: "env", keys: &[&[must("variable")]], read: env },
     Kind { word: "file", keys: &[&[must("path")]], read: file },
     Kind { word: "kubernetes", keys: &[&[may("path"), may("audience")]], read: kubernetes },
+    Kind { word: "spiffe", keys: &[spiffe::AUDIENCE, spiffe::WORKLOAD], read: spiffe::identity },
     Kind { word: "command", keys: &[&[must("command"), may("timeout")]], read: command },
     Kind {
         word: "client-credentials",

@@ -12,6 +12,7 @@ use crate::reader::enrolment::{EST, STEP_CA, WANTED, est, names, offline, step_c
 use crate::reader::fields::Fields;
 use crate::reader::item::Item;
 use crate::reader::shape::{Key, Kind, may, must};
+use crate::reader::spiffe;
 use crate::reader::vault::{LOGIN, login};
 use crate::reader::{anywhere, aws};
 use crate::tree::Table;
@@ -26,6 +27,7 @@ pub(crate) const KINDS: &[Kind<Issuer>] = &[
     Kind { word: "est", keys: &[EST, WANTED, PEER], read: est },
     Kind { word: "step-ca", keys: &[STEP_CA, WANTED, PEER], read: step_ca },
     Kind { word: "offline", keys: &[WANTED], read: offline },
+    Kind { word: "spiffe", keys: &[spiffe::WORKLOAD], read: spiffe::issuer },
     Kind { word: "aws-sts", keys: &[aws::STS, PEER], read: aws::sts },
     Kind { word: "aws-roles-anywhere", keys: &[anywhere::KEYS, PEER], read: anywhere::read },
     Kind { word: "google-sts", keys: &[cloud::GOOGLE, PEER], read: cloud::google },

@@ -18,6 +18,7 @@ mod oidc;
 mod policy;
 mod shape;
 mod source;
+mod spiffe;
 mod vault;
 mod vault_oidc;
 mod whole;

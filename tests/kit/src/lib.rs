@@ -60,6 +60,7 @@ pub mod sts;
 pub mod syslog;
 pub mod terraform;
 pub mod vault_aws;
+pub mod workload_api;
 
 pub use browser::Browser;
 pub use canary::Canary;
@@ -79,3 +80,4 @@ pub use sts::Sts;
 pub use syslog::Syslog;
 pub use terraform::Terraform;
 pub use vault_aws::VaultAws;
+pub use workload_api::WorkloadApi;

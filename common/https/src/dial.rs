@@ -19,8 +19,11 @@ use tower_service::Service;
 
 use crate::resolver::Resolver;
 
-/// What connecting may take, TLS included.
+/// What connecting may take before TLS begins.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// What the whole of a connection to the upstream may take, TLS included. Who waits for it gives up when their own patience ends:
+/// that of a registry's client ends before, that of a download does not, and a server that is busy with downloads is no dead one.
+const LONGEST: Duration = Duration::from_secs(20);
 /// How long an unused connection is kept: past login and signing, and shorter than servers keep theirs, because a login
 /// that meets a closed connection is not sent twice.
 pub(crate) const IDLE: Duration = Duration::from_secs(20);
@@ -64,11 +67,11 @@ impl Service<Uri> for Dial {
         match &mut self.tunnel {
             Some(tunnel) => {
                 let connecting = tunnel.call(to);
-                Box::pin(async move { connecting.await.map_err(Into::into) })
+                Box::pin(within(CONNECT_TIMEOUT, async move { connecting.await.map_err(Into::into) }))
             }
             None => {
                 let connecting = self.tcp.call(to);
-                Box::pin(async move { connecting.await.map_err(Into::into) })
+                Box::pin(within(CONNECT_TIMEOUT, async move { connecting.await.map_err(Into::into) }))
             }
         }
     }
@@ -108,10 +111,14 @@ where
         Box::pin(async move {
             // Its time begins with its turn: how long others take is no fault of the server's. Whoever asks has a deadline besides.
             let _turn = turns.acquire_owned().await?;
-            let late = || io::Error::new(io::ErrorKind::TimedOut, "connecting took too long");
-            tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.map_err(|_| late())?
+            within(LONGEST, connecting).await
         })
     }
+}
+
+async fn within<T>(time: Duration, connecting: impl Future<Output = Result<T, BoxError>>) -> Result<T, BoxError> {
+    let late = || io::Error::new(io::ErrorKind::TimedOut, "connecting took too long");
+    tokio::time::timeout(time, connecting).await.map_err(|_| late())?
 }
 
 /// How many connections to one server are made at once. A server has its share of work in each, and does it for all of them in turn:
@@ -165,9 +172,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_server_that_is_busy_may_take_longer_than_a_dead_one() {
+        let busy = OneByOne(Arc::new(Mutex::new(())), true);
+        let core = Arc::clone(&busy.0).lock_owned().await;
+        let connecting = tokio::spawn(Bounded::new(busy).call(Uri::from_static("https://registry.corp.example/")));
+        tokio::time::sleep(CONNECT_TIMEOUT * 2).await;
+        drop(core);
+        assert!(connecting.await.is_ok_and(|made| made.is_ok()));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn one_that_is_never_made_is_given_up() {
         let start = tokio::time::Instant::now();
         assert_eq!(outcomes(false, 1).await, [Err("connecting took too long".to_owned())]);
-        assert_eq!(start.elapsed(), CONNECT_TIMEOUT);
+        assert_eq!(start.elapsed(), LONGEST);
     }
 }

@@ -3,7 +3,7 @@
 
 use credmint_stories::{User, env_identity};
 use credmint_test_kit::home::executable;
-use credmint_test_kit::{OpenIdProvider, Output, Sts, clients, sts};
+use credmint_test_kit::{Moto, OpenIdProvider, Output, Sts, clients, sts};
 
 /// A home with a profile `prod`, whose keys the fake of STS grants for the token of WORKLOAD_TOKEN.
 fn moved_in(sts: &Sts, token: &str) -> User {
@@ -73,6 +73,20 @@ fn what_sts_refuses_is_one_line_of_the_clients_and_tells_no_secret() {
         assert!(sts.asked("GetCallerIdentity").is_empty());
         check(user, &sts);
     }
+}
+
+#[test]
+fn keys_in_the_form_of_moto_are_read_and_signed_with() {
+    let provider = OpenIdProvider::start();
+    let (moto, sts) = (Moto::start(), Sts::start(&provider));
+    let user = moved_in(&sts, &provider.token_for("alice", sts::AUDIENCE, 600));
+    // moto verifies nothing: what it is here for is the shape of what it answers, both to us and to the client.
+    for file in [".aws/config", ".config/credmint/config.toml"] {
+        user.home.write(file, user.home.read(file).replace(sts.address(), moto.address()));
+    }
+    let told = caller(&user, &[]).success().json();
+    assert!(told["Arn"].as_str().is_some_and(|arn| arn.ends_with(":assumed-role/build/alice@corp.example")), "{told}");
+    check(user, &sts);
 }
 
 /// Walks through three ends of life by the client's own clock. The agent ends before each, so that the keys are new.

@@ -73,7 +73,6 @@ const STUB: &str = "#!/usr/bin/env python3\nimport json, os, sys\nsys.stdin.read
                     sys.stdout.write(out); sys.stderr.write(error); sys.exit(status)\n";
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the story makes its stub executable")]
 fn docker_py_takes_and_refuses_what_the_table_of_the_facts_says() -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let user = User::move_in();

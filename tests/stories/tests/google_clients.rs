@@ -169,7 +169,7 @@ fn rows() -> serde_json::Value {
     let good = json!({ "version": 1, "success": true, "token_type": jwt, "id_token": "stub", "expiration_time": 4_000_000_000_u64 });
     let with = |name: &str, value: serde_json::Value| {
         let mut row = good.clone();
-        row[name] = value;
+        row.as_object_mut().map(|row| row.insert(name.to_owned(), value));
         row.to_string()
     };
     let without = |name: &str| {

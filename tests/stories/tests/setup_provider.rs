@@ -1,5 +1,10 @@
 //! `credmint setup provider`: the file of each client from an empty home, with the client that then asks; and every byte back.
 //! git and bao are the real ones; of the others, the program that the file names is started as its client would.
+#![expect(
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a story stops where its home is not as it should be, and reads it"
+)]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,10 @@
 //! A workload that a SPIFFE agent knows: its JWT-SVID signs in at OpenBao, its X.509-SVID opens a registry behind mutual TLS.
 //! The Workload API is a fake that speaks by Google's own gRPC; SPIRE itself never ran here.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a story stops where its peer does not answer as it should"
+)]
 
 use credmint_stories::{Company, HOST, User, file_identity, terraform, token_host};
 use credmint_test_kit::workload_api::JwtSigner;
@@ -86,7 +91,7 @@ fn the_callers_variable_says_where_and_without_it_the_next_identity_is_asked() {
     assert_eq!(user.got("token"), bearer);
     assert!(api.asked().is_empty());
     // 2. The caller says where, and has an entry of its own.
-    user.home.set("SPIFFE_ENDPOINT_SOCKET", &api.address());
+    user.home.set("SPIFFE_ENDPOINT_SOCKET", api.address());
     assert_eq!(user.got("token"), bearer);
     assert_eq!(api.asked(), ["jwt ['vault'] "]);
     user.canary.check(&user.home);

@@ -35,6 +35,9 @@ pub struct Explanation {
     /// What the run that asks is about; only for a provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<PhaseSeen>,
+    /// What making a credential of this route failed with last, unless one was made since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<FailureSeen>,
     /// Who may ask, in words; empty: whoever is of the same user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
@@ -70,6 +73,15 @@ pub struct Explanation {
     pub plan_entry: Option<Box<EntryStatus>>,
 }
 
+/// What failed, and when.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureSeen {
+    /// When, RFC 3339.
+    pub at: String,
+    /// What the other side said, or why it could not be asked, with its status and code as far as it has them.
+    pub what: String,
+}
+
 /// What a run is about, as far as it is known.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PhaseSeen {
@@ -101,6 +113,9 @@ pub struct IdentityClaims {
     /// `aud` claim.
     #[serde(default)]
     pub aud: Vec<String>,
+    /// `groups` claim.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
     /// `exp` claim, RFC 3339.
     #[serde(default)]
     pub exp: Option<String>,

@@ -20,7 +20,7 @@ pub use certificate::{CertificateDetails, CertificateReport, CertificateWanted, 
 pub use client::{AskError, Stream, ask, attend, converse, receive, say};
 pub use confirm::{Confirm, Confirmed};
 pub use enrol::{Enrol, RequestStatus};
-pub use explanation::{Explanation, IdentityClaims, PhaseSeen};
+pub use explanation::{Explanation, FailureSeen, IdentityClaims, PhaseSeen};
 pub use frame::{Frame, FrameError, MAXIMUM_FRAME, decode, decode_length};
 pub use lock::{LockStatus, Passphrase};
 pub use message::{Answer, Ask, BUILD, Credential, FailureOnWire, Got, Need, Reply, Request, Supply, VERSION};

@@ -188,7 +188,7 @@ pub enum Reply {
     /// How the agent is.
     Status(Status),
     /// The route, explained.
-    Explanation(Explanation),
+    Explanation(Box<Explanation>),
     /// A trust anchor in PEM.
     Anchor {
         /// Certificate.

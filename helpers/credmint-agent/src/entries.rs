@@ -20,6 +20,7 @@ use crate::lock::{Lent, Sealable};
 use crate::offline;
 use crate::recipe::{EntryKey, Recipe};
 use crate::sessions::SignIn;
+use crate::told::Told;
 
 /// Holds one credential with all that is said about it.
 pub(crate) struct Entry {
@@ -185,6 +186,7 @@ pub(crate) struct Entries {
     kept: RefCell<HashMap<EntryKey, Rc<Entry>>>,
     flights: RefCell<HashMap<EntryKey, Landing>>,
     failures: RefCell<HashMap<EntryKey, (Failure, Instant)>>,
+    told: Told,
     over: Cell<bool>,
 }
 
@@ -202,6 +204,7 @@ impl Entries {
     /// Keeps an entry and gives back the one that it replaces.
     pub(crate) fn put(&self, entry: &Rc<Entry>) -> Option<Rc<Entry>> {
         self.failures.borrow_mut().remove(&entry.recipe.key);
+        self.told.forget(entry.recipe.key);
         self.kept.borrow_mut().insert(entry.recipe.key, Rc::clone(entry))
     }
 
@@ -257,6 +260,12 @@ impl Entries {
         let mut failures = self.failures.borrow_mut();
         failures.retain(|_, (_, until)| *until > now);
         failures.insert(key, (failure.clone(), now + remember));
+        self.told.remember(key, failure);
+    }
+
+    /// Gives what making an entry failed with last, if none was made since, and when.
+    pub(crate) fn last_failure(&self, key: EntryKey) -> Option<(Failure, Timestamp)> {
+        self.told.last(key)
     }
 
     /// Forgets a failure that is not true any more.

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use credmint_agent_protocol::{Explanation, Got, IdentityClaims, PhaseSeen, Reply};
+use credmint_agent_protocol::{Explanation, FailureSeen, Got, IdentityClaims, PhaseSeen, Reply};
 use credmint_identities::{Caller, SubjectToken};
 use credmint_local_machine::clock;
 use credmint_settings::{Deliver, Identity, Issuer, Route, Settings, WhenAbsent};
@@ -40,6 +40,7 @@ pub(crate) async fn explain(
         plan_issuer_words: plan.map(|plan| credmint_issuers::describe(plan.issuer)),
         plan_entry: plan_entry.map(|entry| status::of_entry(&entry).into()),
         phase: matches!(recipe.name, RouteName::Provider(_)).then(|| phase(asking)),
+        last_failure: last_failure(agent, &recipe),
         when_absent: when_absent(&route),
         placeholder: agent.placeholders.last(&recipe.name).map(|at| at.to_string()),
         allow: route.host.policy.allow.as_ref().map(asking::allowed).unwrap_or_default(),
@@ -52,6 +53,13 @@ pub(crate) async fn explain(
         entry: entry.map(|entry| status::of_entry(&entry)),
         token_entry: token_entry.map(|entry| status::of_entry(&entry).into()),
     }
+}
+
+/// Finds what the other side said last, about any part of the route.
+fn last_failure(agent: &Agent, recipe: &Recipe) -> Option<FailureSeen> {
+    let told = recipe.keys().filter_map(|key| agent.entries.last_failure(key));
+    let (failure, at) = told.max_by_key(|(_, at)| *at)?;
+    Some(FailureSeen { at: at.to_string(), what: failure.what })
 }
 
 /// Says what a job gets that has no user, if that is more than nothing.
@@ -122,6 +130,7 @@ fn tell(token: &SubjectToken, to: &mut IdentityClaims) -> Option<String> {
     to.iss = claims.iss();
     to.sub = claims.sub();
     to.aud = claims.aud();
+    to.groups = claims.texts("groups").unwrap_or_default();
     to.exp = claims.exp().map(|end| end.to_string());
     None
 }

@@ -5,10 +5,10 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use credmint_identities::IdentityError;
+use credmint_identities::{Claims, IdentityError, SubjectToken};
 use credmint_issuers::GrantError;
 use credmint_settings::{Identity, SPIFFE_ENDPOINT_SOCKET};
-use credmint_vocabulary::{Failure, FailureKind};
+use credmint_vocabulary::{Failure, FailureKind, printable};
 
 /// The route that was there is gone.
 pub(crate) fn no_route(place: &impl Display) -> Failure {
@@ -37,6 +37,19 @@ pub(crate) fn of_identity(place: &impl Display, name: &str, error: &IdentityErro
 pub(crate) fn of_grant(place: &impl Display, issuer: &str, error: &GrantError) -> (Failure, Duration) {
     let what = format!("no credential for {place}: issuer {issuer}: {error}");
     (with_hint(Failure::new(error.kind(), what), place, error.hint()), remembered(error.retry_after()))
+}
+
+/// Names the identity that was refused, and what its token claims: what was missing is seen by comparing.
+pub(crate) fn asked_by(mut failure: Failure, asked: Option<(&str, &SubjectToken)>) -> Failure {
+    let Some((name, token)) = asked.filter(|_| failure.kind == FailureKind::Refused) else { return failure };
+    let claims = token.claims.as_ref();
+    let texts = |of: fn(&Claims) -> Option<String>| claims.and_then(of);
+    let aud = claims.map(|claims| claims.aud().join(", ")).filter(|aud| !aud.is_empty());
+    let all = [("iss", texts(Claims::iss)), ("sub", texts(Claims::sub)), ("aud", aud)];
+    let said: Vec<String> = all.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?))).collect();
+    let said = if said.is_empty() { "an opaque token".to_owned() } else { said.join("; ") };
+    failure.what = format!("{}; asked as {name} ({})", failure.what, printable(&said, 300));
+    failure
 }
 
 /// Honours `Retry-After` within bounds: a person who repaired it should not wait for long.

@@ -201,7 +201,10 @@ async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Res
         Ok(grant) => grant,
         Err(error) => {
             let ended = ended_there(agent, subject.as_ref(), &error, deadline).await;
-            let refused = || failure::of_grant(&recipe.name, route.issuer_name, &error);
+            let refused = || {
+                let (failure, remember) = failure::of_grant(&recipe.name, route.issuer_name, &error);
+                (failure::asked_by(failure, subject.as_ref().map(|one| (one.name.as_str(), &one.token))), remember)
+            };
             return Err(ended.map_or_else(refused, |failure| failure::of_host(&recipe.name, failure)));
         }
     };

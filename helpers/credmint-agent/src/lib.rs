@@ -38,6 +38,7 @@ mod sessions;
 mod status;
 mod stored;
 mod terraform_login;
+mod told;
 
 use std::alloc::System;
 use std::process::ExitCode;

@@ -102,7 +102,7 @@ async fn answer(agent: &Rc<Agent>, (stream, peer): (&mut dyn Stream, Option<u32>
             let (name, settings) = place(agent, &got)?;
             let caller = caller_of(stream, reads_of(&settings, &name)).await?;
             let asking = Asking::of(peer, got.phase.as_deref())?;
-            Ok(Reply::Explanation(explain::explain(agent, (name, settings), caller, &asking).await))
+            Ok(Reply::Explanation(explain::explain(agent, (name, settings), caller, &asking).await.into()))
         }
         Ask::Anchor(got) => Ok(explain::anchor(agent, &got)?),
         Ask::Certificate(wanted) => certificate::certificate(agent, stream, &wanted).await,

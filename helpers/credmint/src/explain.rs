@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), Failure> {
 /// Asks for the explanation of a host or a provider.
 pub(crate) fn ask(name: &RouteName) -> Result<Explanation, Failure> {
     match agent::ask_or_once(&|| Ask::Explain(agent::about(name)))? {
-        Answer::Explanation(explanation) => Ok(explanation),
+        Answer::Explanation(explanation) => Ok(*explanation),
         other => Err(agent::unexpected(&other)),
     }
 }
@@ -85,6 +85,8 @@ fn route(name: &RouteName, explanation: &Explanation, now: Timestamp, style: Sty
     let asked = explanation.confirm.then(|| folded("asked", "a person, before each use"));
     lines.extend(asked.into_iter().flatten());
     lines.extend(kept(explanation, now));
+    let failed = explanation.last_failure.iter().map(|last| format!("{}: {}", last.at, printable(&last.what, 600)));
+    lines.extend(failed.flat_map(|words| folded("failed", &words)));
     lines
 }
 
@@ -142,7 +144,9 @@ fn one_identity(number: usize, identity: &IdentityClaims, now: Timestamp, style:
 fn claims(identity: &IdentityClaims, now: Timestamp) -> Vec<(&'static str, String)> {
     let aud = (!identity.aud.is_empty()).then(|| identity.aud.join(", "));
     let exp = identity.exp.as_ref().map(|exp| format!("{exp}{}", entry::remaining(exp, now)));
-    let all = [("iss", identity.iss.clone()), ("sub", identity.sub.clone()), ("aud", aud), ("exp", exp)];
+    let groups = (!identity.groups.is_empty()).then(|| identity.groups.join(", "));
+    let (iss, sub) = (identity.iss.clone(), identity.sub.clone());
+    let all = [("iss", iss), ("sub", sub), ("aud", aud), ("groups", groups), ("exp", exp)];
     all.into_iter().filter_map(|(name, value)| Some((name, printable(&value?, 600)))).collect()
 }
 

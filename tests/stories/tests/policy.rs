@@ -227,3 +227,50 @@ fn a_placeholder_looks_like_keys_is_kept_nowhere_and_is_said_coder_9120() {
     }
     place.user.canary.check(&place.user.home);
 }
+
+#[test]
+fn a_refusal_names_who_was_refused_and_explain_remembers_what_was_said_coder_9120() {
+    let mut place = Place::with("plan_issuer = \"reader\"");
+    let token = place.provider.token_for("alice", "somebody-else", 3600);
+    place.user.secret_variable("WORKLOAD_TOKEN", "another token", &token);
+    let refused = place.user.home.run("credmint-kubernetes").arg("prod").answer().output();
+    assert_eq!(refused.code, Some(77), "{}", refused.stderr);
+    let asked = format!("asked as job (iss {}; sub alice; aud somebody-else)", place.provider.issuer());
+    assert!(refused.stderr.contains(&asked), "{}", refused.stderr);
+    let explained: Value = place.user.credmint(&["explain", "provider/prod", "--json"]).json();
+    let last = explained.pointer("/explanation/last_failure/what").and_then(Value::as_str).unwrap_or_default();
+    assert!(last.contains("status 400") && last.contains(&asked), "{explained}");
+    let shown = place.user.credmint(&["explain", "provider/prod"]).stdout;
+    assert!(shown.contains("  failed     20"), "{shown}");
+    // Once it was had, nothing of it is left.
+    let token = place.provider.token_for("alice", "vault", 3600);
+    place.user.secret_variable("WORKLOAD_TOKEN", "right token", &token);
+    place.user.home.run("credmint-kubernetes").arg("prod").answer().output().success();
+    assert!(!place.user.credmint(&["explain", "provider/prod"]).stdout.contains("  failed "));
+    place.user.canary.check(&place.user.home);
+}
+
+#[test]
+fn exec_says_what_it_is_about_to_run() {
+    let mut place = Place::with("plan_issuer = \"reader\"\nexec = \"gitlab\"");
+    place.user.canary.allow_variable("GITLAB_TOKEN");
+    for (name, script) in
+        [("terraform", "#!/bin/sh\ntest -n \"$GITLAB_TOKEN\"\n"), ("make", "#!/bin/sh\necho \"$CREDMINT_PHASE\"\n")]
+    {
+        set_executable(&place.user.home.write(&format!("bin/{name}"), script));
+    }
+    let bin = place.user.home.path().join("bin").display().to_string();
+    let exec = |more: &[&str], command: &[&str]| {
+        let program = format!("{bin}/{}", command.first().expect("a program"));
+        let run = place.user.home.run("credmint").args(["exec", "--provider", "prod"]).args(more.iter().copied());
+        run.arg("--").arg(program).args(command.iter().skip(1).copied()).output().success().stdout
+    };
+    exec(&[], &["make", "apply"]);
+    assert_eq!(place.issuers(), ["reader"], "nobody knows what make does");
+    exec(&[], &["terraform", "plan"]);
+    assert_eq!(place.issuers(), ["reader"]);
+    exec(&[], &["terraform", "-chdir=x", "apply"]);
+    assert_eq!(place.issuers(), ["reader", "writer"]);
+    assert_eq!(exec(&["--phase", "plan"], &["make"]), "plan\n");
+    place.user.canary.check(&place.user.home);
+}

@@ -14,6 +14,7 @@ mod installation;
 mod json;
 mod mirrors;
 mod open_run;
+mod phase;
 mod providers;
 mod proxy;
 mod show;
@@ -27,7 +28,8 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::Args;
-use credmint_vocabulary::{Failure, FailureKind, Hostname, printable};
+use credmint_local_machine::environment;
+use credmint_vocabulary::{Failure, FailureKind, Hostname, Phase, printable};
 
 use crate::out;
 use carrier::{Carrier, Ways};
@@ -37,6 +39,7 @@ pub(crate) use show::{EnvArguments, run as env};
 pub(crate) use told::status;
 #[cfg(test)]
 pub(crate) use told::tests::run as run_for_tests;
+use variables::Variable;
 
 /// `credmint exec`.
 #[derive(Debug, Args)]
@@ -52,6 +55,10 @@ pub(crate) struct ExecArguments {
     /// SDK asks one and has it renewed, else in its environment. May be given more than once.
     #[arg(long = "provider", value_name = "NAME")]
     providers: Vec<String>,
+    /// What the run is about, where that cannot be seen (wrappers, macOS, Windows): `plan` or `apply`; the program finds it as
+    /// CREDMINT_PHASE.
+    #[arg(long, value_name = "PHASE", value_parser = phase::parse)]
+    phase: Option<Phase>,
     /// The program and its arguments, after `--`.
     #[arg(value_name = "CMD", required = true, last = true)]
     command: Vec<OsString>,
@@ -65,7 +72,8 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     };
     let pem = arguments.env.as_deref().map(state::pem).transpose()?;
     let ways = Ways::of(arguments.carrier, mirrors(program)?);
-    let (mut open, connection) = OpenRun::begin(words, program, &ways, &arguments.providers)?;
+    let (mut open, connection) =
+        OpenRun::begin(program, &ways, (&arguments.providers, phase::of(arguments.phase, providers::phase(words))))?;
     let has_any = !open.hosts.is_empty() || !open.confirm.is_empty() || !open.providers.is_empty();
     configuration::leave_to_outer_run(&mut open, program)?;
     say_who_is_left_out(&open.confirm);
@@ -83,6 +91,7 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
         None if !has_any => return Err(nothing_to_reach()),
         None => {}
     }
+    variables.extend(arguments.phase.map(|phase| Variable::open(environment::CREDMINT_PHASE, phase.word())));
     let before = foreground::hold_signals().map_err(|error| internal(&error))?;
     let watch = Watch::over(connection, open.port)?;
     let ended = foreground::run(&before, words, &variables);

@@ -3,7 +3,7 @@
 //! When the agent goes away meanwhile, somebody stands in for it at the port, and says so.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -75,17 +75,16 @@ pub(crate) enum Over {
 impl OpenRun {
     /// Begins one, and starts an agent if there is none.
     pub(crate) fn begin(
-        words: &[OsString],
         program: &OsStr,
         ways: &Ways,
-        names: &[String],
+        (names, phase): (&[String], Option<String>),
     ) -> Result<(Self, Connection), Failure> {
         let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
         // Who reaches them by their names reads their documents, too.
         let described = if ways.has_blocks { configuration::described(program)? } else { show::names_of_run()? };
         let (mirrors, proxy) = (ways.mirrors.wanted(), ways.has_proxy.then(proxy::wanted));
         let (settings, program) = (agent::settings(), printable(&name, 60));
-        let (providers, phase) = (names.to_vec(), providers::phase(words));
+        let providers = names.to_vec();
         let wanted =
             RunWanted { settings, program, described, mirrors, proxy, providers, phase, ..RunWanted::default() };
         let (open, connection) = providers::waiting_for(names, || agent::open_run(wanted))?;

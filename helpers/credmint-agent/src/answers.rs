@@ -13,8 +13,8 @@ use credmint_vocabulary::{Failure, FailureKind, RouteName, Secret};
 
 use crate::agent::Agent;
 use crate::bridge::Bridge;
-use crate::entries::Held;
 use crate::get::Pair;
+use crate::held::Held;
 use crate::recipe::Recipe;
 
 /// Does what has to be done before anybody is asked: a bridge listens first.

@@ -13,7 +13,8 @@ use credmint_vocabulary::{Deadline, Failure, FailureKind};
 
 use crate::agent::Agent;
 use crate::connection::Stream;
-use crate::entries::{Entry, Held};
+use crate::entries::Entry;
+use crate::held::Held;
 use crate::recipe::Recipe;
 use crate::server::{Ended, recipe_of};
 use crate::{get, offline, self_check};

@@ -5,17 +5,15 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use credmint_client_identity::ClientIdentity;
 use credmint_https::Upstream;
 use credmint_identities::Claims;
-use credmint_issuers::{AccessKeys, BearerToken, Granted};
 use credmint_settings::Deliver;
 use credmint_vocabulary::{Failure, Timestamp};
 use tokio::sync::watch;
 
+use crate::held::{Facts, Held};
 use crate::lock::{Lent, Sealable};
 use crate::offline;
 use crate::recipe::{EntryKey, Recipe};
@@ -129,48 +127,6 @@ impl Entry {
     /// Tells whether somebody used it lately.
     pub(crate) fn is_in_use(&self, now: Timestamp) -> bool {
         now < self.used.get().plus(IN_USE)
-    }
-}
-
-/// Holds a credential; connections share an identity.
-pub(crate) enum Held {
-    /// A bearer token.
-    Token(BearerToken),
-    /// A private key with its certification path.
-    Identity(Arc<ClientIdentity>),
-    /// Keys that requests to AWS are signed with.
-    Keys(AccessKeys),
-}
-
-/// Says what a credential is, without the credential.
-pub(crate) struct Facts {
-    /// The end of its life.
-    pub(crate) expires: Option<Timestamp>,
-    /// Subject and serial number of a certificate; `None` for a token.
-    pub(crate) certificate: Option<(String, String)>,
-}
-
-impl Held {
-    /// Gives what may be said of it.
-    pub(crate) fn facts(&self) -> Facts {
-        match self {
-            Self::Token(token) => Facts { expires: token.expires, certificate: None },
-            Self::Keys(keys) => Facts { expires: Some(keys.expires), certificate: None },
-            Self::Identity(identity) => Facts {
-                expires: Some(identity.not_after()),
-                certificate: Some((identity.subject().to_owned(), identity.serial().to_owned())),
-            },
-        }
-    }
-}
-
-impl From<Granted> for Held {
-    fn from(granted: Granted) -> Self {
-        match granted {
-            Granted::Token(token) => Self::Token(token),
-            Granted::Identity(identity) => Self::Identity(Arc::from(identity)),
-            Granted::Keys(keys) => Self::Keys(keys),
-        }
     }
 }
 
@@ -292,6 +248,7 @@ const IN_USE: Duration = Duration::from_secs(30 * 60);
 pub(crate) mod tests {
     use super::*;
     use crate::bridge::recipe_for_tests;
+    use credmint_issuers::BearerToken;
     use credmint_vocabulary::{FailureKind, Secret};
 
     pub(crate) fn entry(life: Option<u64>) -> Entry {

@@ -18,7 +18,8 @@ use tokio::sync::watch;
 use tokio::time::timeout_at;
 
 use crate::agent::Agent;
-use crate::entries::{Entry, Held, Landing, Outcome};
+use crate::entries::{Entry, Landing, Outcome};
+use crate::held::Held;
 use crate::recipe::{Recipe, session_of};
 use crate::sessions::{SessionKey, SignIn};
 use crate::{failure, hook, offline, sessions};

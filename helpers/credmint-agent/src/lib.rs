@@ -15,6 +15,7 @@ mod exec;
 mod explain;
 mod failure;
 mod get;
+mod held;
 mod hook;
 mod late_renewal;
 mod listener;

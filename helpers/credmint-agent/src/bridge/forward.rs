@@ -29,8 +29,9 @@ use super::target::{Asker, Target};
 use super::visit::{AnsweredBy, Visit, asker, visit};
 use super::watched::Watched;
 use crate::agent::Agent;
-use crate::entries::{Entry, Held};
+use crate::entries::Entry;
 use crate::get::{Pair, pair_for_now};
+use crate::held::Held;
 use crate::terraform_login;
 
 /// Answers one request; a failure is an answer too.

@@ -10,7 +10,7 @@ use credmint_vocabulary::{Secret, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::sealing::Pack;
-use crate::entries::Held;
+use crate::held::Held;
 use crate::server::supplied;
 
 fn wire(secret: &Secret<String>) -> WireSecret {

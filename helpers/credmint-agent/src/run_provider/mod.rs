@@ -17,8 +17,8 @@ use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName};
 use crate::agent::Agent;
 use crate::asking::Asking;
 use crate::bridge::OpenRun;
-use crate::entries::Held;
 use crate::get::{Pair, pair_of};
+use crate::held::Held;
 use crate::recipe::Recipe;
 use crate::{failure, status};
 

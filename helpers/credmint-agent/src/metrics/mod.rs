@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use credmint_settings::Settings;
-use credmint_vocabulary::Hostname;
+use credmint_vocabulary::RouteName;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -36,21 +36,20 @@ pub(crate) struct Metrics {
 /// A port that settings name.
 #[derive(Default)]
 struct Port {
-    /// The hosts of these settings: of others nothing is told here.
-    hosts: BTreeSet<Hostname>,
+    /// The hosts and providers of these settings, by name: of others nothing is told here.
+    names: BTreeSet<String>,
     listening: Vec<Listening>,
     trouble: Option<String>,
 }
 
 impl Metrics {
-    /// Notes which port settings name, for their own hosts.
+    /// Notes which port settings name, for their own hosts and providers.
     pub(crate) fn want(&self, settings: &Settings) {
         let Some(port) = settings.bridge.metrics_port.filter(|_| !settings.agent.once) else { return };
         let mut ports = self.ports.borrow_mut();
         let own = ports.entry(port).or_default();
-        for host in settings.hosts.keys().filter(|host| !own.hosts.contains(*host)).collect::<Vec<_>>() {
-            own.hosts.insert(host.clone());
-        }
+        own.names.extend(settings.hosts.keys().map(ToString::to_string));
+        own.names.extend(settings.providers.keys().map(|name| RouteName::Provider(name.clone()).to_string()));
         if own.listening.is_empty() {
             self.wanted.notify_one();
         }
@@ -74,8 +73,8 @@ impl Metrics {
     }
 
     fn page(&self, agent: &Agent, port: u16) -> String {
-        let hosts = self.ports.borrow().get(&port).map(|port| port.hosts.clone()).unwrap_or_default();
-        page::page(agent, &hosts)
+        let names = self.ports.borrow().get(&port).map(|port| port.names.clone()).unwrap_or_default();
+        page::page(agent, &names)
     }
 
     fn unheard(&self) -> Vec<u16> {

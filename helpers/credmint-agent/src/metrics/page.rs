@@ -1,27 +1,26 @@
 //! The page of numbers: the text exposition format of Prometheus, version 0.0.4.
-//! What the agent counts and keeps comes in, text goes out; of hosts that the port is not for there is nothing.
+//! What the agent counts and keeps comes in, text goes out; of hosts and providers that the port is not for there is nothing.
 //! No secret, no identity, no path: the labels are host, service, status and version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use credmint_local_machine::clock;
-use credmint_vocabulary::{Hostname, Timestamp};
+use credmint_vocabulary::Timestamp;
 
 use super::counts::{BOUNDS, OfHost, Tally};
 use crate::agent::Agent;
 use crate::bridge::Bridge;
 
-/// Writes the page for the hosts of a port.
-pub(super) fn page(agent: &Agent, hosts: &BTreeSet<Hostname>) -> String {
-    let is_shown = |host: &str| hosts.iter().any(|own| own.as_str() == host);
+/// Writes the page for the hosts and providers of a port.
+pub(super) fn page(agent: &Agent, names: &BTreeSet<String>) -> String {
     let mut tally = agent.metrics.counts.all();
-    tally.requests.retain(|(host, _), _| is_shown(host));
-    tally.hosts.retain(|host, _| is_shown(host));
+    tally.requests.retain(|(host, _), _| names.contains(host));
+    tally.hosts.retain(|host, _| names.contains(host));
     let mut page = Page::default();
     about_requests(&mut page, &tally);
     about_hosts(&mut page, &tally);
-    about_entries(&mut page, agent, hosts, clock::now());
+    about_entries(&mut page, agent, names, clock::now());
     about_agent(&mut page, agent);
     page.0
 }
@@ -73,8 +72,8 @@ fn about_hosts(page: &mut Page, tally: &Tally) {
     }
 }
 
-fn about_entries(page: &mut Page, agent: &Agent, hosts: &BTreeSet<Hostname>, now: Timestamp) {
-    let mut counts: BTreeMap<&str, u64> = hosts.iter().map(|host| (host.as_str(), 0)).collect();
+fn about_entries(page: &mut Page, agent: &Agent, names: &BTreeSet<String>, now: Timestamp) {
+    let mut counts: BTreeMap<&str, u64> = names.iter().map(|host| (host.as_str(), 0)).collect();
     let mut ends: BTreeMap<String, i64> = BTreeMap::new();
     for entry in agent.entries.all().iter().filter(|entry| entry.is_alive(now)) {
         let Some(count) = counts.get_mut(entry.recipe.name.to_string().as_str()) else { continue };
@@ -148,8 +147,8 @@ mod tests {
         agent.metrics.counts.request(("a.example", "modules"), None, took, 0);
         agent.metrics.counts.request(("b.example", "modules"), Some(200), took, 7);
         agent.metrics.counts.renewal("b.example", true);
-        let hosts = [Hostname::from_comparison_form("a.example").expect("a hostname")].into();
-        let text = page(&agent, &hosts);
+        agent.metrics.counts.request(("provider/prod", "credentials"), Some(200), took, 7);
+        let text = page(&agent, &["a.example".to_owned(), "provider/prod".to_owned()].into());
         for line in [
             "credmint_requests_total{host=\"a.example\",service=\"modules\",status=\"200\"} 1",
             "credmint_requests_total{host=\"a.example\",service=\"modules\",status=\"aborted\"} 1",
@@ -158,6 +157,7 @@ mod tests {
             "credmint_request_duration_seconds_bucket{host=\"a.example\",service=\"modules\",le=\"+Inf\"} 2",
             "credmint_request_duration_seconds_count{host=\"a.example\",service=\"modules\"} 2",
             "credmint_response_bytes_total{host=\"a.example\",service=\"modules\"} 7",
+            "credmint_requests_total{host=\"provider/prod\",service=\"credentials\",status=\"200\"} 1",
             "credmint_entries{host=\"a.example\"} 0",
             "credmint_runs_open 0",
         ] {

@@ -1,4 +1,4 @@
-//! The clients of the clouds that `tests/peers/setup` installed: those in Python share one directory, those in JavaScript another.
+//! The clients of the clouds that `tests/peers/setup` installed: those in Python share one directory, those in JavaScript another; that in Go is a program.
 //!
 //! A home and a piece of program come in, a run goes out that finds its libraries. It touches nothing but that run's environment.
 
@@ -22,4 +22,10 @@ pub fn aws(home: &Home) -> Run<'_> {
 #[must_use]
 pub fn node<'home>(home: &'home Home, program: &str) -> Run<'home> {
     home.run("node").args(["--input-type=module", "-"]).env("LIBRARIES", installed("node-clients")).input(program)
+}
+
+/// Begins the client of the AWS SDK for Go, which the Terraform provider is built on: `identity` or `rows`.
+#[must_use]
+pub fn aws_go<'home>(home: &'home Home, what: &str) -> Run<'home> {
+    home.run(installed("bin/aws-sdk-go")).arg(what)
 }

@@ -28,7 +28,6 @@
     reason = "a test kit fails by panicking, and starts programs, reads files and dials out in place of a user"
 )]
 
-pub mod aws_sts;
 pub mod browser;
 pub mod canary;
 pub mod certificates;

@@ -1,8 +1,9 @@
-//! A fake of two calls of AWS's Security Token Service: AssumeRoleWithWebIdentity and GetCallerIdentity.
+//! A fake of three calls of AWS's Security Token Service: AssumeRoleWithWebIdentity, AssumeRole and GetCallerIdentity.
 //!
-//! A fake, because the real one needs an account of AWS, and moto accepts every token. It is strict: [`judge`] verifies a token with the keys that the
-//! real OpenID Provider publishes, and a signature with the keys that were handed out. An issuer comes in at its start, an address goes out;
-//! it answers on loopback until the test process ends. (`aws_sts` beside it is for slowness and short lives.) Facts: `provider-credentials.md` §2.2.
+//! A fake, because the real one needs an account of AWS and cannot be made slow, and moto accepts every token. It is strict: [`judge`] verifies a token
+//! with the keys that the real OpenID Provider publishes, and a signature with the keys that were handed out; a life of seconds is all that it may grant
+//! and the real one may not. An issuer comes in at its start, an address goes out; it answers on loopback until the test process ends.
+//! Facts: `provider-credentials.md` §2.2.
 
 mod judge;
 
@@ -11,17 +12,19 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use crate::encoding::claims;
+use crate::encoding::{claims, rfc3339, unix_time};
 use crate::{OpenIdProvider, random};
 
-use self::judge::{Refusal, signed_by, web_identity};
+use self::judge::{Refusal, signed_by};
 
 /// The region that it stands in.
 pub const REGION: &str = "eu-central-1";
 /// The role that it gives.
 pub const ROLE: &str = "arn:aws:iam::123456789012:role/build";
+/// The role that this one may assume.
+pub const NEXT: &str = "arn:aws:iam::210987654321:role/deploy";
 /// The audience that its account registered.
 pub const AUDIENCE: &str = "sts.amazonaws.com";
 
@@ -48,6 +51,7 @@ struct Keys {
     id: String,
     secret: String,
     token: String,
+    role: &'static str,
     session: String,
 }
 
@@ -56,6 +60,8 @@ struct Account {
     /// Seconds that keys live; those of the n-th exchange so many times n, when they grow.
     life: u64,
     grows: bool,
+    /// How long whoever asks from now on waits.
+    delay: Duration,
     keys: Vec<Keys>,
     calls: Vec<StsCall>,
 }
@@ -71,12 +77,13 @@ impl Sts {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port");
         let address = format!("http://{}", listener.local_addr().expect("its address"));
         let issuer = provider.issuer().to_owned();
-        let account = Account { issuer, life, grows, keys: Vec::new(), calls: Vec::new() };
+        let account = Account { issuer, life, grows, delay: Duration::ZERO, keys: Vec::new(), calls: Vec::new() };
         let account = Arc::new(Mutex::new(account));
         let kept = Arc::clone(&account);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let _ = answer(stream, &kept);
+                let kept = Arc::clone(&kept);
+                thread::spawn(move || answer(stream, &kept));
             }
         });
         Self { address, account }
@@ -105,6 +112,16 @@ impl Sts {
         self.account().calls.iter().filter(|call| call.action == action).cloned().collect()
     }
 
+    /// Counts the keys that it handed out.
+    pub fn granted(&self) -> usize {
+        self.account().keys.len()
+    }
+
+    /// Lets whoever asks from now on wait.
+    pub fn wait(&self, time: Duration) {
+        self.account().delay = time;
+    }
+
     fn account(&self) -> MutexGuard<'_, Account> {
         self.account.lock().expect("nobody panicked")
     }
@@ -122,11 +139,16 @@ fn answer(mut stream: TcpStream, account: &Mutex<Account>) -> std::io::Result<()
     let arrived = read(&stream)?;
     let form = judge::form(&String::from_utf8_lossy(&arrived.body));
     let field = |name: &str| form.get(name).map_or("", String::as_str);
+    let delay = account.lock().expect("nobody panicked").delay;
+    thread::sleep(delay);
     let mut account = account.lock().expect("nobody panicked");
     let action = field("Action").to_owned();
     let judged = match action.as_str() {
         "AssumeRoleWithWebIdentity" => exchanged(&mut account, &form),
-        "GetCallerIdentity" => signed_by(&arrived, &account.keys, now()).map(|keys| (identity(&keys), keys.session)),
+        "AssumeRole" => assumed(&mut account, &form, &arrived),
+        "GetCallerIdentity" => {
+            signed_by(&arrived, &account.keys, unix_time()).map(|keys| (identity(&keys), keys.session))
+        }
         _ => Err(("InvalidAction", format!("Could not find operation {action}"))),
     };
     let named = field("RoleSessionName").to_owned();
@@ -165,38 +187,66 @@ fn read(stream: &TcpStream) -> std::io::Result<Arrived> {
 
 /// Hands out new keys for a token that the trust policy lets in.
 fn exchanged(account: &mut Account, form: &BTreeMap<String, String>) -> Result<(String, String), Refusal> {
-    let asked = web_identity(form, &account.issuer, now())?;
-    let times = if account.grows { account.keys.len() as u64 + 1 } else { 1 };
-    let end = now() + asked.unwrap_or(account.life * times);
-    let session = form.get("RoleSessionName").cloned().unwrap_or_default();
-    let number = account.keys.len() + 1;
-    let (secret, token) = (random::secret("secret-key"), random::secret("session"));
-    let keys = Keys { id: format!("ASIASTRICTSTRICT{number:04}"), secret, token, session: session.clone() };
-    let body = granted(&keys, end, &form["WebIdentityToken"]);
-    account.keys.push(keys);
-    Ok((body, session))
+    let asked = judge::web_identity(form, &account.issuer, unix_time())?;
+    let subject = claims(&form["WebIdentityToken"])["sub"].as_str().unwrap_or_default().to_owned();
+    let more =
+        format!("<Audience>{AUDIENCE}</Audience><SubjectFromWebIdentityToken>{subject}</SubjectFromWebIdentityToken>");
+    Ok(hand_out(account, ROLE, form, asked, &more))
 }
 
-fn granted(keys: &Keys, end: u64, token: &str) -> String {
-    let Keys { id, secret, token: session_token, session } = keys;
-    let claims = claims(token);
-    let subject = claims["sub"].as_str().unwrap_or_default();
-    let end = rfc3339(end);
+/// Hands out keys of the next role to who signed with those of the first.
+fn assumed(
+    account: &mut Account,
+    form: &BTreeMap<String, String>,
+    arrived: &Arrived,
+) -> Result<(String, String), Refusal> {
+    let keys = signed_by(arrived, &account.keys, unix_time())?;
+    let asked = judge::next_role(form, keys.role)?;
+    Ok(hand_out(account, NEXT, form, asked, ""))
+}
+
+/// Makes keys; gives the answer, and the session.
+fn hand_out(
+    account: &mut Account,
+    role: &'static str,
+    form: &BTreeMap<String, String>,
+    asked: Option<u64>,
+    more: &str,
+) -> (String, String) {
+    let number = account.keys.len() + 1;
+    let times = if account.grows { number as u64 } else { 1 };
+    let end = rfc3339(unix_time() + asked.unwrap_or(account.life * times));
+    let session = form.get("RoleSessionName").cloned().unwrap_or_default();
+    let (secret, token) = (random::secret("secret-key"), random::secret("session"));
+    let keys = Keys { id: format!("ASIASTRICTSTRICT{number:04}"), secret, token, role, session: session.clone() };
+    let body = granted(&form["Action"], &keys, &end, more);
+    account.keys.push(keys);
+    (body, session)
+}
+
+fn granted(action: &str, keys: &Keys, end: &str, more: &str) -> String {
+    let Keys { id, secret, token, session, .. } = keys;
+    let arn = arn(keys);
     format!(
-        "<AssumeRoleWithWebIdentityResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><AssumeRoleWithWebIdentityResult>\
-         <Audience>{AUDIENCE}</Audience><AssumedRoleUser><AssumedRoleId>AROASTRICT:{session}</AssumedRoleId>\
-         <Arn>arn:aws:sts::123456789012:assumed-role/build/{session}</Arn></AssumedRoleUser>\
-         <SubjectFromWebIdentityToken>{subject}</SubjectFromWebIdentityToken><Credentials><AccessKeyId>{id}</AccessKeyId>\
-         <SecretAccessKey>{secret}</SecretAccessKey><SessionToken>{session_token}</SessionToken><Expiration>{end}</Expiration></Credentials>\
-         </AssumeRoleWithWebIdentityResult><ResponseMetadata><RequestId>r-1</RequestId></ResponseMetadata></AssumeRoleWithWebIdentityResponse>"
+        "<{action}Response xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><{action}Result>{more}\
+         <AssumedRoleUser><AssumedRoleId>AROASTRICT:{session}</AssumedRoleId><Arn>{arn}</Arn></AssumedRoleUser>\
+         <Credentials><AccessKeyId>{id}</AccessKeyId><SecretAccessKey>{secret}</SecretAccessKey><SessionToken>{token}</SessionToken>\
+         <Expiration>{end}</Expiration></Credentials></{action}Result>\
+         <ResponseMetadata><RequestId>r-1</RequestId></ResponseMetadata></{action}Response>"
     )
 }
 
+/// Gives the session of a role.
+fn arn(keys: &Keys) -> String {
+    keys.role.replace(":iam:", ":sts:").replace(":role/", ":assumed-role/") + "/" + &keys.session
+}
+
 fn identity(keys: &Keys) -> String {
-    let session = &keys.session;
+    let (session, arn) = (&keys.session, arn(keys));
+    let account = arn.split(':').nth(4).unwrap_or_default();
     format!(
         "<GetCallerIdentityResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><GetCallerIdentityResult>\
-         <Arn>arn:aws:sts::123456789012:assumed-role/build/{session}</Arn><UserId>AROASTRICT:{session}</UserId><Account>123456789012</Account>\
+         <Arn>{arn}</Arn><UserId>AROASTRICT:{session}</UserId><Account>{account}</Account>\
          </GetCallerIdentityResult><ResponseMetadata><RequestId>r-2</RequestId></ResponseMetadata></GetCallerIdentityResponse>"
     )
 }
@@ -206,29 +256,4 @@ fn refusal(code: &str, message: &str) -> String {
         "<ErrorResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><Error><Type>Sender</Type><Code>{code}</Code>\
          <Message>{message}</Message></Error><RequestId>r-3</RequestId></ErrorResponse>"
     )
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(Duration::ZERO, |since| since).as_secs()
-}
-
-/// Writes a time as `2026-12-01T03:04:05Z`: the days since 1970 become a date, with years that begin in March.
-fn rfc3339(time: u64) -> String {
-    let (days, rest) = (time / 86_400 + 719_468, time % 86_400);
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (year, month) = if month > 9 { (year + era * 400 + 1, month - 9) } else { (year + era * 400, month + 3) };
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3_600, rest / 60 % 60, rest % 60)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn times_are_written_as_sts_writes_them() {
-        assert_eq!(super::rfc3339(1_709_210_096), "2024-02-29T12:34:56Z");
-        assert_eq!(super::rfc3339(1_767_225_599), "2025-12-31T23:59:59Z");
-    }
 }

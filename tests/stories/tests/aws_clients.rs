@@ -1,9 +1,10 @@
-//! AWS: boto3 and the aws command line ask `credmint-aws` by a profile, and sign with what they got.
+//! AWS: boto3, the aws command line and the SDK for Go ask `credmint-aws` by a profile, and sign with what they got.
 //! The token is the real OpenID Provider's; STS is a strict fake that verifies it, and the signatures made with its keys.
 
 use credmint_stories::{User, env_identity};
 use credmint_test_kit::home::executable;
-use credmint_test_kit::{Moto, OpenIdProvider, Output, Sts, clients, sts};
+use credmint_test_kit::{Moto, OpenIdProvider, Output, Sts, clients, encoding, sts};
+use serde_json::{Value, json};
 
 /// A home with a profile `prod`, whose keys the fake of STS grants for the token of WORKLOAD_TOKEN.
 fn moved_in(sts: &Sts, token: &str) -> User {
@@ -49,6 +50,27 @@ fn the_aws_command_line_signs_with_keys_that_are_good() {
     // The next process asks the program again; the agent still has the keys.
     caller(&user, &[]).success();
     assert_eq!(sts.asked("AssumeRoleWithWebIdentity").len(), 1);
+    check(user, &sts);
+}
+
+#[test]
+fn the_keys_of_a_chain_are_those_of_its_last_role() {
+    let provider = OpenIdProvider::start();
+    let sts = Sts::start(&provider);
+    let user = moved_in(&sts, &provider.token_for("alice", sts::AUDIENCE, 600));
+    let settings = user.home.read(".config/credmint/config.toml");
+    let line = "session_name = \"{email}\"";
+    let chained = |role: &str| settings.replace(line, &format!("{line}\nthen = [\"{role}\"]"));
+    user.settings(&chained(sts::NEXT));
+    let told = caller(&user, &[]).success().json();
+    assert_eq!(told["Arn"], "arn:aws:sts::210987654321:assumed-role/deploy/alice@corp.example");
+    // Our own signature is judged as the client's is.
+    let calls = sts.asked("AssumeRole");
+    assert!(calls.len() == 1 && calls[0].refused.is_empty(), "{calls:?}");
+    // A role that this one may not assume: the client shows which call was refused.
+    user.settings(&chained("arn:aws:iam::210987654321:role/owner"));
+    let told = caller(&user, &[]);
+    assert!(told.code != Some(0) && told.stderr.contains("sts:AssumeRole"), "{}", told.stderr);
     check(user, &sts);
 }
 
@@ -120,48 +142,118 @@ fn boto3_asks_again_before_each_of_three_ends_of_life() {
     check(user, &sts);
 }
 
-/// Prints one line for each row of the table: whether botocore took what a program printed.
+/// The rows: what a program prints on standard output and on standard error, its exit status, and whether botocore and the SDK for Go take it.
+fn rows() -> Vec<(&'static str, String, &'static str, i32, [bool; 2])> {
+    let in_an_hour = encoding::rfc3339(encoding::unix_time() + 3_600);
+    let local = in_an_hour.trim_end_matches('Z').to_owned();
+    let good = json!({ "Version": 1, "AccessKeyId": "AKID", "SecretAccessKey": "stub", "SessionToken": "stub", "Expiration": in_an_hour });
+    let with = |name: &str, value: Value| {
+        let mut row = good.clone();
+        row.as_object_mut().map(|row| row.insert(name.to_owned(), value));
+        row.to_string()
+    };
+    let without = |name: &str| {
+        let mut row = good.clone();
+        row.as_object_mut().map(|row| row.remove(name));
+        row.to_string()
+    };
+    let ends = |text: &str| with("Expiration", json!(text));
+    let whole = good.to_string();
+    let lower = whole
+        .replace("AccessKeyId", "accesskeyid")
+        .replace("SecretAccessKey", "secretaccesskey")
+        .replace("Version", "version");
+    let (both, none, botocore, go) = ([true, true], [false, false], [true, false], [false, true]);
+    let renamed = whole.replace("SessionToken", "Token");
+    vec![
+        ("whole", whole.clone(), "", 0, both),
+        ("whole, with line breaks", format!("{whole}\n\n"), "", 0, both),
+        ("whole, on several lines", format!("{good:#}"), "", 0, both),
+        ("unknown fields", with("More", json!({ "a": null })), "", 0, both),
+        ("no Expiration", without("Expiration"), "", 0, both),
+        ("Expiration is null", with("Expiration", Value::Null), "", 0, both),
+        ("empty Expiration", ends(""), "", 0, none),
+        ("Expiration is a number", with("Expiration", json!(4_000_000_000_u64)), "", 0, none),
+        ("Expiration is a number in a text", ends("4000000000"), "", 0, none),
+        ("Expiration without zone", ends(&local), "", 0, none),
+        ("Expiration with an offset", ends("2099-01-01T05:30:00+05:30"), "", 0, both),
+        ("Expiration with fractions", ends(&format!("{local}.123456Z")), "", 0, both),
+        ("Expiration with a space", ends(&in_an_hour.replace('T', " ")), "", 0, botocore),
+        ("over already", ends("2020-01-01T00:00:00Z"), "", 0, go),
+        ("over in five minutes", ends(&encoding::rfc3339(encoding::unix_time() + 300)), "", 0, both),
+        ("Version is a text", with("Version", json!("1")), "", 0, none),
+        ("Version 2", with("Version", json!(2)), "", 0, none),
+        ("Version 1.0", with("Version", json!(1.0)), "", 0, botocore),
+        ("no Version", without("Version"), "", 0, none),
+        ("lower case", lower, "", 0, go),
+        ("empty AccessKeyId", with("AccessKeyId", json!("")), "", 0, botocore),
+        ("Token in place of SessionToken", renamed, "", 0, both),
+        ("text before", format!("hello\n{whole}"), "", 0, none),
+        ("text after", format!("{whole} bye"), "", 0, none),
+        ("two objects", whole.repeat(2), "", 0, none),
+        ("a byte order mark", format!("\u{feff}{whole}"), "", 0, none),
+        ("nothing", String::new(), "", 0, none),
+        ("noise on stderr", whole.clone(), "warning", 0, both),
+        ("exit status 1", whole, "", 1, none),
+    ]
+}
+
+/// Says of each row whether botocore took its keys.
 const TABLE: &str = r#"
-import json, os, stat, sys, botocore.session
-from datetime import datetime, timedelta, timezone
-hour = datetime.now(timezone.utc) + timedelta(hours=1)
-good = {"Version": 1, "AccessKeyId": "AKID", "SecretAccessKey": "stub", "SessionToken": "stub", "Expiration": hour.strftime("%Y-%m-%dT%H:%M:%SZ")}
-def without(name): return {key: value for key, value in good.items() if key != name}
-offset = hour.astimezone(timezone(timedelta(hours=5, minutes=30))).isoformat(timespec="seconds")
-rows = [
-  ("whole", json.dumps(good), "", 0), ("whole, with a line break", json.dumps(good) + "\n\n", "", 0),
-  ("unknown fields", json.dumps(good | {"More": {"a": None}}), "", 0), ("no Expiration", json.dumps(without("Expiration")), "", 0),
-  ("empty Expiration", json.dumps(good | {"Expiration": ""}), "", 0), ("Expiration is a number", json.dumps(good | {"Expiration": 1893456000}), "", 0),
-  ("Expiration without zone", json.dumps(good | {"Expiration": "2099-01-01T00:00:00"}), "", 0), ("Expiration with an offset", json.dumps(good | {"Expiration": offset}), "", 0),
-  ("over already", json.dumps(good | {"Expiration": "2020-01-01T00:00:00Z"}), "", 0),
-  ("Version is a text", json.dumps(good | {"Version": "1"}), "", 0), ("Version 2", json.dumps(good | {"Version": 2}), "", 0), ("no Version", json.dumps(without("Version")), "", 0),
-  ("lower case", json.dumps({key.lower(): value for key, value in good.items()}), "", 0),
-  ("text before", "hello\n" + json.dumps(good), "", 0), ("two objects", json.dumps(good) * 2, "", 0), ("nothing", "", "", 0),
-  ("noise on stderr", json.dumps(good), "warning", 0), ("exit status 1", json.dumps(good), "", 1),
-]
-directory = os.environ["HOME"]
-for name, out, error, status in rows:
-    with open(directory + "/stub.json", "w") as file: json.dump([out, error, status], file)
-    session = botocore.session.Session(profile="stub")
+import json, os, botocore.session
+home = os.environ["HOME"]
+for row in json.load(open(home + "/rows.json")):
+    with open(home + "/stub.json", "w") as file: json.dump(row, file)
     try:
-        frozen = session.get_credentials().get_frozen_credentials()
-        print(name + ": " + ("taken" if frozen.access_key == "AKID" else "other"))
-    except Exception: print(name + ": refused")
+        botocore.session.Session(profile="stub").get_credentials().get_frozen_credentials()
+        print("taken")
+    except Exception: print("refused")
 "#;
 
 const STUB: &str = "#!/usr/bin/env python3\nimport json, os, sys\nout, error, status = json.load(open(os.environ['HOME'] + '/stub.json'))\n\
                     sys.stdout.write(out); sys.stderr.write(error); sys.exit(status)\n";
 
 #[test]
-fn botocore_takes_and_refuses_what_the_table_of_the_facts_says() {
-    let user = User::move_in();
+fn botocore_and_the_sdk_for_go_take_and_refuse_what_the_table_of_the_facts_says() {
+    let mut user = User::move_in();
     let stub = user.home.write("stub.py", STUB);
-    let profile = format!("[profile stub]\ncredential_process = python3 {}\n", stub.display());
+    let profile =
+        format!("[profile stub]\nregion = {}\ncredential_process = python3 -S {}\n", sts::REGION, stub.display());
     user.home.write(".aws/config", profile);
-    let told = clients::python(&user.home, TABLE).output().success().stdout;
-    let expected = "whole: taken\nwhole, with a line break: taken\nunknown fields: taken\nno Expiration: taken\nempty Expiration: refused\n\
-                    Expiration is a number: refused\nExpiration without zone: refused\nExpiration with an offset: taken\nover already: refused\n\
-                    Version is a text: refused\nVersion 2: refused\nno Version: refused\nlower case: refused\ntext before: refused\n\
-                    two objects: refused\nnothing: refused\nnoise on stderr: taken\nexit status 1: refused\n";
-    assert_eq!(told, expected);
+    user.home.set("PYTHONIOENCODING", "utf-8");
+    user.home.set("AWS_EC2_METADATA_DISABLED", "true");
+    let rows = rows();
+    let printed: Vec<_> = rows.iter().map(|(_, out, error, status, _)| json!([out, error, status])).collect();
+    user.home.write("rows.json", json!(printed).to_string());
+    let botocore = clients::python(&user.home, TABLE).output().success().stdout;
+    let go = clients::aws_go(&user.home, "rows").output().success().stdout;
+    let told: Vec<_> =
+        botocore.lines().zip(go.lines()).map(|(one, other)| [one == "taken", other == "taken"]).collect();
+    assert_eq!(told.len(), rows.len());
+    for ((name, .., expected), told) in rows.iter().zip(&told) {
+        assert_eq!(told, expected, "{name}: botocore, the SDK for Go");
+    }
+}
+
+#[test]
+fn the_sdk_for_go_signs_with_keys_that_are_good() {
+    let provider = OpenIdProvider::start();
+    let sts = Sts::start(&provider);
+    let user = moved_in(&sts, &provider.token_for("alice", sts::AUDIENCE, 600));
+    let ask = || {
+        clients::aws_go(&user.home, "identity").env("AWS_PROFILE", "prod").env("STS_ENDPOINT", sts.address()).output()
+    };
+    assert_eq!(ask().success().stdout, format!("{IDENTITY} ProcessProvider\n"));
+    let calls = sts.asked("GetCallerIdentity");
+    assert!(calls.len() == 1 && calls[0].refused.is_empty() && calls[0].session == "alice@corp.example", "{calls:?}");
+    // It shows what the program says to a person, and fails.
+    let other = OpenIdProvider::start();
+    let user_of_another = moved_in(&sts, &other.token_for("alice", sts::AUDIENCE, 600));
+    let told = clients::aws_go(&user_of_another.home, "identity")
+        .env("AWS_PROFILE", "prod")
+        .env("STS_ENDPOINT", sts.address())
+        .output();
+    assert!(told.code == Some(1) && told.stderr.contains("No OpenIDConnect provider found"), "{}", told.stderr);
+    check(user_of_another, &sts);
+    check(user, &sts);
 }

@@ -5,19 +5,31 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use credmint_stories::{User, file_identity, wait_until};
-use credmint_test_kit::aws_sts::{AwsSts, SECRET};
 use credmint_test_kit::home::executable;
 use credmint_test_kit::http::{Answer, Request};
+use credmint_test_kit::metrics;
 use credmint_test_kit::processes::{self, Signal};
 use credmint_test_kit::run::Running;
-use credmint_test_kit::{OpenIdProvider, Output, Run};
+use credmint_test_kit::{OpenIdProvider, Run, Sts};
 use serde_json::json;
 
-const ROLE: &str = "role_arn = \"arn:aws:iam::123456789012:role/deploy\"\nregion = \"eu-central-1\"\n";
+fn aws(name: &str, sts: &Sts) -> String {
+    sts.issuer(name, "") + &format!("[provider.{name}]\nidentity = \"job\"\nissuer = \"{name}\"\n\n")
+}
 
-fn aws(name: &str, sts: &AwsSts) -> String {
-    let issuer = format!("[issuer.{name}]\nkind = \"aws-sts\"\n{ROLE}endpoint = \"{}\"\n\n", sts.address());
-    format!("{issuer}[provider.{name}]\nidentity = \"job\"\nissuer = \"{name}\"\n\n")
+/// Shows the canary what STS handed out, and looks for it.
+fn check(user: &mut User, sts: &Sts) {
+    for secret in sts.secrets() {
+        user.canary.watch("secret of AWS", secret);
+    }
+    user.canary.check(&user.home);
+}
+
+/// A provider, and an STS that trusts it; its keys live for so many seconds.
+fn started(life: u64) -> (OpenIdProvider, Sts) {
+    let provider = OpenIdProvider::start();
+    let sts = Sts::start_with(&provider, life, false);
+    (provider, sts)
 }
 
 /// A user whose job has a token, and these tables.
@@ -44,15 +56,6 @@ fn waiting<'home>(user: &'home User, providers: &[&str]) -> (Running<'home>, BTr
     (running, variables)
 }
 
-/// A program in Python that has the real clients, below a run.
-fn python(user: &User, provider: &str, program: &str) -> Output {
-    let file = user.home.write("program.py", program);
-    let clients = credmint_test_kit::peer::installed("python-clients");
-    let run = user.home.run(executable("credmint")).args(["exec", "--provider", provider, "--", "python3"]);
-    let run = run.arg(file).env("PYTHONPATH", clients.as_os_str()).env("PYTHONDONTWRITEBYTECODE", "1");
-    run.answer().deadline(Duration::from_secs(60)).output().success()
-}
-
 fn ask(variables: &BTreeMap<String, String>) -> Answer {
     let (address, token) = aws_endpoint(variables);
     Request::new("GET", address).header("Authorization", token).header("Accept", "application/json").send()
@@ -64,9 +67,8 @@ fn aws_endpoint(variables: &BTreeMap<String, String>) -> (&str, &str) {
 
 #[test]
 fn an_sdk_of_aws_asks_at_the_runs_port_and_gets_new_keys_when_the_old_ones_end() {
-    let (provider, sts) = (OpenIdProvider::start(), AwsSts::start(6));
+    let (provider, sts) = started(6);
     let (mut user, _) = user_with(&provider, "sts.amazonaws.com", &aws("prod", &sts));
-    user.canary.watch("keys", SECRET);
     user.home.set("AWS_PROFILE", "mine");
     user.home.set("AWS_ACCESS_KEY_ID", "AKIAMINE");
 
@@ -83,7 +85,7 @@ fn an_sdk_of_aws_asks_at_the_runs_port_and_gets_new_keys_when_the_old_ones_end()
     assert_eq!(answer.status, 200, "{}", answer.body);
     let first = answer.json();
     assert!(["SecretAccessKey", "Token", "Expiration"].iter().all(|name| first[name].is_string()), "{first}");
-    assert_eq!(first["AccessKeyId"], json!("ASIATESTKEY00001"));
+    assert_eq!(first["AccessKeyId"], json!("ASIASTRICTSTRICT0001"));
     // 3. Who goes on asking always has keys, and new ones before the old have ended.
     wait_until("new keys", || {
         let answer = ask(&variables);
@@ -98,16 +100,15 @@ fn an_sdk_of_aws_asks_at_the_runs_port_and_gets_new_keys_when_the_old_ones_end()
     assert!(output.stderr.contains(said), "{}", output.stderr);
     let (address, token) = aws_endpoint(&variables);
     assert!(Request::new("GET", address).header("Authorization", token).try_send().is_err());
-    user.canary.check(&user.home);
+    check(&mut user, &sts);
 }
 
 #[test]
 fn an_endpoint_is_for_its_program_alone_and_gets_are_all_it_answers() {
-    let (provider, sts) = (OpenIdProvider::start(), AwsSts::start(3600));
+    let (provider, sts) = started(3600);
     let azure = "[issuer.ad]\nkind = \"azure\"\ntenant = \"corp.example\"\nclient_id = \"6f1c0de0-0000-4000-8000-000000000001\"\n\n\
                  [provider.ad]\nidentity = \"job\"\nissuer = \"ad\"\n";
     let (mut user, token) = user_with(&provider, "sts.amazonaws.com", &(aws("prod", &sts) + azure));
-    user.canary.watch("keys", SECRET);
     let (mut running, variables) = waiting(&user, &["prod", "ad"]);
     let (address, bearer) = aws_endpoint(&variables);
     let (other, others) = (&variables["ARM_OIDC_REQUEST_URL"], &variables["ARM_OIDC_REQUEST_TOKEN"]);
@@ -134,7 +135,11 @@ fn an_endpoint_is_for_its_program_alone_and_gets_are_all_it_answers() {
     ] {
         let answer = request.send();
         assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(code)), "{}", answer.body);
-        assert!(answer.json()["message"].is_string() && !answer.body.contains(SECRET) && !answer.body.contains(bearer));
+        assert!(
+            answer.json()["message"].is_string()
+                && sts.secrets().iter().all(|secret| !answer.body.contains(secret))
+                && !answer.body.contains(bearer)
+        );
     }
     let head = with(get("HEAD", address), bearer).send();
     assert_eq!((head.status, head.body.as_str()), (405, ""));
@@ -150,7 +155,7 @@ fn an_endpoint_is_for_its_program_alone_and_gets_are_all_it_answers() {
     assert!(with(get("GET", &elsewhere), bearer).try_send().map_or(true, |answer| answer.status != 200));
     running.type_line("go");
     assert_eq!(running.output().code, Some(0));
-    user.canary.check(&user.home);
+    check(&mut user, &sts);
 }
 
 fn variables_port(address: &str) -> String {
@@ -159,7 +164,7 @@ fn variables_port(address: &str) -> String {
 
 #[test]
 fn an_issuer_that_is_slow_keeps_nobody_waiting_and_the_last_good_keys_are_good_to_their_end() {
-    let (provider, sts) = (OpenIdProvider::start(), AwsSts::start(6));
+    let (provider, sts) = started(6);
     let (user, _) = user_with(&provider, "sts.amazonaws.com", &aws("prod", &sts));
     let (mut running, variables) = waiting(&user, &["prod"]);
     let first = ask(&variables).json()["AccessKeyId"].clone();
@@ -188,7 +193,7 @@ fn an_issuer_that_is_slow_keeps_nobody_waiting_and_the_last_good_keys_are_good_t
 
 #[test]
 fn a_run_that_is_killed_takes_its_endpoints_along() {
-    let (provider, sts) = (OpenIdProvider::start(), AwsSts::start(3600));
+    let (provider, sts) = started(3600);
     let (user, _) = user_with(&provider, "sts.amazonaws.com", &aws("prod", &sts));
     let (running, variables) = waiting(&user, &["prod"]);
     assert_eq!(ask(&variables).status, 200);
@@ -206,7 +211,7 @@ fn a_run_that_is_killed_takes_its_endpoints_along() {
 
 #[test]
 fn what_cannot_be_in_one_run_is_said_before_anything_starts() {
-    let (provider, sts) = (OpenIdProvider::start(), AwsSts::start(3600));
+    let (provider, sts) = started(3600);
     let more = "[issuer.pass]\nkind = \"oidc\"\n\n[provider.any]\nidentity = \"job\"\nissuer = \"pass\"\n\n\
                 [provider.asked]\nidentity = \"job\"\nissuer = \"pass\"\nexec = \"gitlab\"\nconfirm = true\n\n\
                 [provider.wrong]\nidentity = \"nobody\"\nissuer = \"pass\"\nexec = \"gitlab\"\n\n\
@@ -270,69 +275,48 @@ fn others_find_theirs_in_the_environment_in_place_of_what_was_there() {
     user.canary.check(&user.home);
 }
 
-/// Asks as botocore does, of its own accord, until it has other keys.
-const BOTOCORE: &str = r#"
-import botocore.session, time
-credentials = botocore.session.Session().get_credentials()
-print(credentials.method)
-first = last = credentials.get_frozen_credentials().access_key
-end = time.monotonic() + 20
-while last == first and time.monotonic() < end:
-    time.sleep(0.05)
-    last = credentials.get_frozen_credentials().access_key
-print(first, last)
-"#;
-
 #[test]
-fn the_real_botocore_has_keys_and_goes_on_to_new_ones() {
-    let (provider, sts) = (OpenIdProvider::start(), AwsSts::start(6));
+fn what_is_asked_at_an_endpoint_is_counted_and_written_down_and_a_locked_agent_gives_nothing() {
+    let (provider, sts) = started(3600);
     let (mut user, _) = user_with(&provider, "sts.amazonaws.com", &aws("prod", &sts));
-    user.canary.watch("keys", SECRET);
-    // A profile of the person's own would be asked before an endpoint.
-    let own = "[default]\naws_access_key_id = AKIAMINE\naws_secret_access_key = mine\n";
-    user.home.write(".aws/credentials", own);
-    let output = python(&user, "prod", BOTOCORE);
-    assert_eq!(output.stdout, "container-role\nASIATESTKEY00001 ASIATESTKEY00002\n", "{}", output.stderr);
-    user.canary.check(&user.home);
-}
+    let (port, audit) = (credmint_test_kit::random::free_port(), user.home.path().join("audit.jsonl"));
+    let lines = format!("[bridge]\nmetrics_port = {port}\naudit = \"{}\"\n", audit.display());
+    user.home.write(".config/credmint/config.d/watched.toml", lines);
+    let (mut running, variables) = waiting(&user, &["prod"]);
+    let (address, bearer) = aws_endpoint(&variables);
 
-/// Google's library exchanges the token of the endpoint; what it asks is here, because Google is no peer of a test.
-const GOOGLE: &str = r#"
-import json, os, sys, threading, urllib.parse
-from http.server import BaseHTTPRequestHandler, HTTPServer
-import google.auth.identity_pool, google.auth.transport.requests
-account = json.loads(os.environ["GOOGLE_CREDENTIALS"])
-seen = []
-class Exchange(BaseHTTPRequestHandler):
-    def do_POST(self):
-        form = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        seen.append(urllib.parse.parse_qs(form))
-        body = json.dumps({"access_token": "of-google", "issued_token_type": "urn:ietf:params:oauth:token-type:access_token",
-                           "token_type": "Bearer", "expires_in": 3600}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-    def log_message(self, *_):
-        pass
-server = HTTPServer(("127.0.0.1", urllib.parse.urlsplit(account["token_url"]).port), Exchange)
-threading.Thread(target=server.serve_forever, daemon=True).start()
-credentials = google.auth.identity_pool.Credentials.from_info(account, scopes=["https://www.googleapis.com/auth/cloud-platform"])
-credentials.refresh(google.auth.transport.requests.Request())
-print(credentials.token, seen[0]["subject_token"][0], seen[0]["audience"][0])
-"#;
-
-#[test]
-fn the_real_google_auth_exchanges_what_the_endpoint_answers() {
-    let audience = "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/pool/providers/id";
-    let (provider, port) = (OpenIdProvider::start(), credmint_test_kit::random::free_port());
-    let tables = format!(
-        "[issuer.google]\nkind = \"google-sts\"\naudience = \"{audience}\"\nendpoint = \"http://127.0.0.1:{port}\"\n\n\
-         [provider.cloud]\nidentity = \"job\"\nissuer = \"google\"\n"
+    // 1. Who has the right to ask is counted, and has a line; who has not, neither.
+    assert_eq!(ask(&variables).status, 200);
+    assert_eq!(Request::new("GET", address).header("Authorization", "guessed").send().status, 401);
+    // 2. Locked, it gives nothing and says why in a sentence, for good: no client tries again.
+    let lock = |verb: &str| user.home.run("credmint").arg(verb).input("correct horse battery staple\n").output();
+    lock("lock").success();
+    let refused = ask(&variables);
+    assert_eq!((refused.status, &refused.json()["code"]), (403, &json!("Forbidden")), "{}", refused.body);
+    assert!(
+        refused.body.contains("credmint is locked") && refused.body.contains("credmint unlock"),
+        "{}",
+        refused.body
     );
-    let (user, token) = user_with(&provider, audience, &tables);
-    let output = python(&user, "cloud", GOOGLE);
-    assert!(output.stdout == format!("of-google {token} {audience}\n"), "{}", output.stderr);
-    user.canary.check(&user.home);
+    // 3. Unlocked, the same run goes on with the same keys.
+    lock("unlock").success();
+    assert_eq!((ask(&variables).status, sts.granted()), (200, 1));
+    let samples = metrics::read(&Request::new("GET", &format!("http://127.0.0.1:{port}/metrics")).send().body);
+    let labels = [("host", "provider/prod"), ("service", "credentials"), ("status", "200")];
+    assert_eq!(metrics::value(&samples, "credmint_requests_total", &labels), Some(2.0));
+    running.type_line("go");
+    assert_eq!(running.output().code, Some(0));
+    let lines: Vec<serde_json::Value> =
+        user.home.read("audit.jsonl").lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for line in lines {
+        assert_eq!(
+            (&line["host"], &line["identity"], &line["status"]),
+            (&json!("provider/prod"), &json!("job"), &json!(200))
+        );
+        assert_eq!((&line["method"], &line["path"]), (&json!("GET"), &json!("/.provider/aws-container")));
+    }
+    user.canary.watch("token of the endpoint", bearer);
+    user.canary.allow_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+    check(&mut user, &sts);
 }

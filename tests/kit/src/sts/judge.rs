@@ -13,8 +13,8 @@ use aws_lc_rs::signature::{
 };
 use serde_json::Value;
 
-use super::{AUDIENCE, Arrived, Keys, REGION, ROLE};
-use crate::encoding::from_base64;
+use super::{AUDIENCE, Arrived, Keys, NEXT, REGION, ROLE};
+use crate::encoding::{from_base64, rfc3339};
 use crate::http::Request;
 
 /// Code and message of a refusal.
@@ -43,24 +43,43 @@ fn decoded(text: &str) -> String {
 
 /// Judges AssumeRoleWithWebIdentity; gives the life that was asked for.
 pub(super) fn web_identity(form: &BTreeMap<String, String>, issuer: &str, now: u64) -> Result<Option<u64>, Refusal> {
-    let field = |name: &str| form.get(name).map_or("", String::as_str);
-    let (session, token) = (field("RoleSessionName"), field("WebIdentityToken"));
-    let fits = (2..=64).contains(&session.len())
-        && session.chars().all(|c| c.is_ascii_alphanumeric() || "_+=,.@-".contains(c));
-    let life = form.get("DurationSeconds").map(|life| life.parse::<u64>().unwrap_or_default());
-    let policy = form.get("Policy").is_none_or(|policy| (1..=2048).contains(&policy.len()));
-    if field("Version") != "2011-06-15" {
-        return Err(("InvalidAction", "no such version".to_owned()));
-    }
-    if !fits || life.is_some_and(|life| !(900..=43_200).contains(&life)) || !policy || form.contains_key("ProviderId") {
+    let life = session(form, 43_200)?;
+    let token = form.get("WebIdentityToken").map_or("", String::as_str);
+    if form.contains_key("ProviderId") {
         return Err(("ValidationError", "a value does not satisfy its constraint".to_owned()));
     }
     if !(4..=20_000).contains(&token.len()) {
         return Err(("ValidationError", "1 validation error detected at 'webIdentityToken'".to_owned()));
     }
     token_fits(token, issuer, now)?;
-    if field("RoleArn") != ROLE {
+    if form.get("RoleArn").is_none_or(|role| role != ROLE) {
         return Err(("AccessDenied", "Not authorized to perform sts:AssumeRoleWithWebIdentity".to_owned()));
+    }
+    Ok(life)
+}
+
+/// Judges AssumeRole by keys of a role: one role may assume one other, for an hour at most.
+pub(super) fn next_role(form: &BTreeMap<String, String>, from: &str) -> Result<Option<u64>, Refusal> {
+    let life = session(form, 3_600)?;
+    match from == ROLE && form.get("RoleArn").is_some_and(|role| role == NEXT) {
+        true => Ok(life),
+        false => Err(("AccessDenied", "User is not authorized to perform: sts:AssumeRole".to_owned())),
+    }
+}
+
+/// Judges what the two have in common; gives the life that was asked for.
+fn session(form: &BTreeMap<String, String>, longest: u64) -> Result<Option<u64>, Refusal> {
+    let field = |name: &str| form.get(name).map_or("", String::as_str);
+    let name = field("RoleSessionName");
+    let fits =
+        (2..=64).contains(&name.len()) && name.chars().all(|c| c.is_ascii_alphanumeric() || "_+=,.@-".contains(c));
+    let life = form.get("DurationSeconds").map(|life| life.parse::<u64>().unwrap_or_default());
+    let policy = form.get("Policy").is_none_or(|policy| (1..=2048).contains(&policy.len()));
+    if field("Version") != "2011-06-15" {
+        return Err(("InvalidAction", "no such version".to_owned()));
+    }
+    if !fits || life.is_some_and(|life| !(900..=longest).contains(&life)) || !policy {
+        return Err(("ValidationError", "a value does not satisfy its constraint".to_owned()));
     }
     Ok(life)
 }
@@ -131,7 +150,7 @@ pub(super) fn signed_by(arrived: &Arrived, handed_out: &[Keys], now: u64) -> Res
     let keys = handed_out.iter().find(|keys| keys.id == id && header("x-amz-security-token") == keys.token);
     let keys = keys.ok_or_else(|| denied("InvalidClientTokenId"))?;
     let time = header("x-amz-date");
-    let day = super::rfc3339(now).replace(['-', ':'], "");
+    let day = rfc3339(now).replace(['-', ':'], "");
     let minutes =
         |time: &str| time.get(9..13).and_then(|text| text.parse::<u64>().ok()).map(|at| at / 100 * 60 + at % 100);
     if minutes(time)

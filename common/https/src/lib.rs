@@ -1,6 +1,6 @@
 //! The only room that dials out: trust roots, proxies, deadlines, bounded bodies, no redirects.
 //! A request and how far its peer is trusted come in; a whole answer, a streamed one, or one error for people goes out.
-//! Reads PEM files of trust anchors and nothing else; no environment, no cookies, no cache.
+//! Reads PEM files of trust anchors and nothing else, bounded, through local-machine; no cookies, no cache.
 
 mod address;
 mod ahead;

@@ -2,11 +2,12 @@
 //! A path comes in, a store of anchors goes out.
 //! Reads the files that `rustls-native-certs` knows, and the one it is given. Loading all costs 5 ms and 147 files.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use credmint_local_machine::files::read_bounded;
+use credmint_local_machine::{below_home, environment};
 use credmint_vocabulary::printable;
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
@@ -16,7 +17,9 @@ use crate::error::HttpsError;
 use crate::trust::Trust;
 
 /// Bounds a file of trust anchors; the system's own bundle has 0.2 MiB.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const LARGEST: usize = 4 * 1024 * 1024;
+/// What `rustls-native-certs` reads in place of the system's anchors.
+const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
 /// How old the system's anchors may be when they are used.
 const OLDEST: Duration = Duration::from_secs(600);
 
@@ -103,26 +106,24 @@ impl Ground {
 
 fn load() -> RootCertStore {
     let mut store = RootCertStore::empty();
-    store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if !environment::read(SSL_CERT_FILE).is_some_and(|named| may_have_no_end(Path::new(&named))) {
+        store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    }
     store
 }
 
-#[expect(clippy::disallowed_methods, reason = "trust anchors are this room's own business, and no secret")]
-fn read_file(path: &Path) -> Result<Vec<u8>, HttpsError> {
-    let failed = |error: std::io::Error| unusable(path, &error.to_string());
-    let (mut content, found) = (Vec::new(), below_home(path, std::env::home_dir()));
-    std::fs::File::open(found).map_err(failed)?.take(LARGEST + 1).read_to_end(&mut content).map_err(failed)?;
-    if content.len() as u64 > LARGEST {
-        return Err(unusable(path, "it is larger than 4 MiB"));
-    }
-    Ok(content)
+/// Tells what the library would read until it ends: a pipe or a device. What is not there, it finds out itself.
+fn may_have_no_end(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Puts the home in place of `~`.
-fn below_home(path: &Path, home: Option<PathBuf>) -> PathBuf {
-    match (path.strip_prefix("~"), home) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => path.to_owned(),
+/// Reads a file of anchors. A pipe or a device is refused: to wait for its end would stop everybody.
+fn read_file(path: &Path) -> Result<Vec<u8>, HttpsError> {
+    let found = below_home(path).map_err(|error| unusable(path, &error.to_string()))?;
+    match read_bounded(&found, LARGEST) {
+        Ok(Some(content)) => Ok(content),
+        Ok(None) => Err(unusable(path, "it is not there")),
+        Err(error) => Err(unusable(path, &format!("it {error}"))),
     }
 }
 
@@ -177,11 +178,28 @@ mod tests {
         assert!(Arc::ptr_eq(&fresh, &roots.system(start + OLDEST, || anchor("never"))));
     }
 
+    #[cfg(unix)]
     #[test]
-    fn a_file_below_the_home_is_found_there() {
-        let found = |path: &str, home: Option<&str>| below_home(Path::new(path), home.map(PathBuf::from));
-        assert_eq!(found("~/corp-ca.pem", Some("/home/ada")), Path::new("/home/ada/corp-ca.pem"));
-        assert_eq!(found("/etc/~/ca.pem", Some("/home/ada")), Path::new("/etc/~/ca.pem"));
-        assert_eq!(found("~/corp-ca.pem", None), Path::new("~/corp-ca.pem"));
+    fn a_pipe_or_a_device_is_refused_at_once_where_anchors_are_named() {
+        let pipe = std::env::temp_dir().join(format!("credmint-https-{}-pipe.pem", std::process::id()));
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let told = [pipe.as_path(), Path::new("/dev/zero")].map(|path| {
+            let trust = Trust { ca: Some(path.to_owned()), ca_only: true, ..Trust::default() };
+            (Roots::default().ground(&trust).unwrap_err().to_string(), may_have_no_end(path))
+        });
+        std::fs::remove_file(&pipe).unwrap();
+        for (why, endless) in told {
+            assert!(endless && why.ends_with("cannot be used: it is no regular file"), "{why}");
+        }
+        assert!(!may_have_no_end(Path::new("/nonexistent")) && !may_have_no_end(&std::env::temp_dir()));
+    }
+
+    #[test]
+    fn a_file_of_anchors_has_a_limit() {
+        let large = std::env::temp_dir().join(format!("credmint-https-{}-large.pem", std::process::id()));
+        std::fs::write(&large, vec![b'\n'; LARGEST + 1]).unwrap();
+        let why = read_file(&large).unwrap_err().to_string();
+        std::fs::remove_file(&large).unwrap();
+        assert!(why.ends_with("it is longer than 4194304 bytes"), "{why}");
     }
 }

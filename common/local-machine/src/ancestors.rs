@@ -44,10 +44,7 @@ pub const fn ancestors(_id: u32) -> Vec<Ancestor> {
 /// Gives the path that a directory has without symbolic links, where it can be found out; `~/` is the home.
 #[must_use]
 pub fn resolved(directory: &std::path::Path) -> PathBuf {
-    let path = match (directory.strip_prefix("~"), crate::environment::home()) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => directory.to_owned(),
-    };
+    let path = crate::home::below_home(directory).unwrap_or_else(|_| directory.to_owned());
     path.canonicalize().unwrap_or(path)
 }
 

@@ -4,30 +4,22 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::environment;
 use crate::files::open_with;
+use crate::home::below_home;
 
 /// Appends one line, whole or not at all as far as the system can.
 ///
 /// # Errors
 /// What the system says; the line is lost then.
 pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
-    let mut file = open(&expanded(path)?)?;
+    let mut file = open(&below_home(path)?)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("is no regular file"));
     }
     // One write: lines of several writers do not mix.
     file.write_all(format!("{line}\n").as_bytes())
-}
-
-/// Puts the home in place of `~`.
-pub(crate) fn expanded(path: &Path) -> io::Result<PathBuf> {
-    match path.strip_prefix("~") {
-        Ok(rest) => Ok(environment::home().ok_or(io::ErrorKind::NotFound)?.join(rest)),
-        Err(_) => Ok(path.to_owned()),
-    }
 }
 
 #[cfg(unix)]

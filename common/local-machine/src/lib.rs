@@ -10,6 +10,7 @@ mod confirming;
 #[cfg(unix)]
 mod detach;
 mod directory;
+mod home;
 mod loopback_peer;
 mod open_files;
 mod own_program;
@@ -43,6 +44,7 @@ pub use append::append_line;
 pub use ask_agent::{AskAgentError, ask_agent, ask_running, attend_sign_in, knock, open_run};
 #[cfg(unix)]
 pub use detach::{detach, leave_working_directory};
+pub use home::below_home;
 pub use last_failure::LastFailure;
 pub use loopback_peer::is_another_users;
 pub use open_files::most_open_files;

@@ -2,7 +2,7 @@
 //! Names come in, what was found goes out; absent is absent, unreadable is told in words.
 //! Reads what is named and nothing else, strips nothing.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use credmint_agent_protocol::{Need, Supply, WireSecret};
 use credmint_vocabulary::Secret;
@@ -10,6 +10,7 @@ use zeroize::Zeroize;
 
 use crate::environment;
 use crate::files::read_bounded;
+use crate::home::below_home;
 
 /// Finds what the agent needs from this process's environment and files.
 #[must_use]
@@ -37,10 +38,7 @@ fn secret(text: String) -> WireSecret {
 }
 
 fn read_text(name: &str) -> Result<Option<String>, String> {
-    let path = match name.strip_prefix("~/") {
-        Some(rest) => environment::home().ok_or("cannot be found: there is no home directory")?.join(rest),
-        None => PathBuf::from(name),
-    };
+    let path = below_home(Path::new(name)).map_err(|error| format!("cannot be found: {error}"))?;
     let bytes = read_bounded(&path, MAXIMUM_FILE).map_err(|error| error.to_string())?;
     bytes.map(String::from_utf8).transpose().map_err(|error| {
         error.into_bytes().zeroize();

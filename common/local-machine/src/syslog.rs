@@ -17,7 +17,7 @@ pub fn syslog_line(socket: Option<&Path>, line: &str) -> io::Result<()> {
 
 #[cfg(unix)]
 fn send(socket: Option<&Path>, datagram: &[u8]) -> io::Result<()> {
-    let path = crate::append::expanded(socket.unwrap_or(Path::new(USUAL)))?;
+    let path = crate::home::below_home(socket.unwrap_or(Path::new(USUAL)))?;
     let sender = std::os::unix::net::UnixDatagram::unbound()?;
     sender.set_nonblocking(true)?;
     let sent = sender.send_to(datagram, path)?;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use credmint_agent_protocol::{Credential, Reply};
 use credmint_client_identity::ClientIdentity;
 use credmint_issuers::AccessKeys;
-use credmint_local_machine::files;
+use credmint_local_machine::{below_home, files};
 use credmint_settings::{Deliver, Host};
 use credmint_vocabulary::{Failure, FailureKind, RouteName, Secret};
 
@@ -114,7 +114,8 @@ fn anchors(host: &Host) -> Result<Option<String>, Failure> {
         let what = format!("the trust anchors {} cannot be read ({why})", path.display());
         Failure::new(FailureKind::Settings, what).hint(format!("ls -l {}", path.display()))
     };
-    match files::read_bounded(path, MAXIMUM_ANCHORS) {
+    let found = below_home(path).map_err(|error| unreadable(error.to_string()))?;
+    match files::read_bounded(&found, MAXIMUM_ANCHORS) {
         Ok(Some(bytes)) => String::from_utf8(bytes).map(Some).map_err(|_| unreadable("not PEM".to_owned())),
         Ok(None) => Err(unreadable("not there".to_owned())),
         Err(error) => Err(unreadable(error.to_string())),

@@ -17,7 +17,8 @@ const ROOMS: [(&str, &[&str]); 11] = [
     ("credmint-agent-protocol", &["credmint-vocabulary"]),
     ("credmint-client-identity", &["credmint-vocabulary"]),
     ("credmint-settings", &["credmint-vocabulary", "credmint-client-identity"]),
-    ("credmint-https", &["credmint-vocabulary", "credmint-client-identity"]),
+    // Files of trust anchors: read where all files are read, with a bound.
+    ("credmint-https", &["credmint-vocabulary", "credmint-client-identity", "credmint-local-machine"]),
     ("credmint-windows-handles", &[]),
     ("credmint-os-store", &["credmint-vocabulary"]),
     (

@@ -239,7 +239,7 @@ async fn a_file_of_anchors_is_read_again_and_its_faults_are_told() {
     }
     let absent = Trust { ca: Some("/nonexistent/ca.pem".into()), ..Trust::default() };
     let error = get(&absent, &server.url("/")).await.unwrap_err().to_string();
-    assert!(error.contains("/nonexistent/ca.pem") && error.contains("No such file"), "{error}");
+    assert!(error.contains("/nonexistent/ca.pem") && error.contains("it is not there"), "{error}");
 }
 
 #[expect(clippy::disallowed_methods, reason = "`ca` is a path")]

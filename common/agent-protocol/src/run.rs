@@ -141,6 +141,9 @@ pub struct RunOver {
     /// What the bridge refused, each once, the first ones.
     #[serde(default)]
     pub failures: Vec<FailureOnWire>,
+    /// What was granted for the run and could not be revoked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_revoked: Vec<FailureOnWire>,
 }
 
 /// A run that is open, as `credmint status` shows it.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use credmint_https::Answer;
 use credmint_identities::{TokenEndpoint, TokenEndpointError, quotable};
 use credmint_vocabulary::{Expiry, Secret, Timestamp};
-use http::header;
+use http::{HeaderValue, header};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -78,6 +78,11 @@ fn known(table: &[Told], words: &str) -> Option<(&'static str, &'static str)> {
     table.iter().find(|(needle, ..)| words.contains(needle)).map(|(_, why, hint)| (*why, *hint))
 }
 
+/// Writes a bearer token as it stands in a request.
+pub(crate) fn authorization(token: &Secret<String>) -> Result<HeaderValue, GrantError> {
+    sensitive(&Zeroizing::new(format!("Bearer {}", token.expose())))
+}
+
 /// Posts JSON with a bearer token.
 pub(crate) async fn post(
     authority: &Authority<'_>,
@@ -85,7 +90,7 @@ pub(crate) async fn post(
     body: &impl Serialize,
     token: &Secret<String>,
 ) -> Result<Answer, GrantError> {
-    let value = sensitive(&Zeroizing::new(format!("Bearer {}", token.expose())))?;
+    let value = authorization(token)?;
     let request = authority.request("POST", path).header(header::CONTENT_TYPE, "application/json");
     let request = request.header(header::ACCEPT, "application/json").header(header::AUTHORIZATION, value);
     authority.send(request.body(std::mem::take(&mut *to_json(body))), None).await

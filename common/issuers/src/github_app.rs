@@ -3,17 +3,19 @@
 //! The key signs here and is sent nowhere. GitHub REST API 2022-11-28, "Generating an installation access token".
 
 use credmint_client_identity::PrivateKey;
-use credmint_identities::{AssertionError, read_source, signed_jwt, source_name};
+use credmint_https::{Https, Trust};
+use credmint_identities::{AssertionError, read_source, signed_jwt, source_name, trust};
 use credmint_settings::GithubApp;
-use credmint_vocabulary::{Secret, Timestamp};
-use http::StatusCode;
+use credmint_vocabulary::{Deadline, Secret, Timestamp};
+use http::{Request, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::authority::Authority;
-use crate::cloud::{Told, bearer, granted, judge, post};
+use crate::cloud::{Told, authorization, bearer, granted, judge, post};
 use crate::error::GrantError;
 use crate::grant::{Grant, World};
+use crate::lease::{Lease, Place};
 use crate::wiped::secret;
 
 /// GitHub takes assertions of ten minutes at the most; ours is used at once. It begins early, for clocks that differ.
@@ -42,7 +44,48 @@ pub(crate) async fn grant(settings: &GithubApp, world: &World<'_>) -> Result<Gra
     let malformed = || authority.malformed("no token and expires_at");
     let given: Answered = serde_json::from_slice(&answer.body).map_err(|_| malformed())?;
     let expires = Timestamp::from_rfc3339(&given.expires_at).map_err(|_| malformed())?;
-    Ok(granted(bearer(given.token, expires).ok_or_else(malformed)?, Vec::new()))
+    let token = bearer(given.token, expires).ok_or_else(malformed)?;
+    let lease = Installation::of(settings, &authority.who).lease(token.token.copied());
+    Ok(Grant { lease: Some(lease), ..granted(token, Vec::new()) })
+}
+
+/// Says where an installation's token is from.
+#[derive(Debug)]
+pub(crate) struct Installation {
+    who: String,
+    endpoint: String,
+    trust: Trust,
+}
+
+impl Installation {
+    fn of(settings: &GithubApp, who: &str) -> Self {
+        Self { who: who.to_owned(), endpoint: settings.endpoint.clone(), trust: trust(&settings.peer) }
+    }
+
+    fn lease(self, token: Secret<String>) -> Lease {
+        Lease::new(Place::Installation(self), token, None)
+    }
+
+    /// Revokes the token, which gives the right to that itself. One that is over already is not known any more.
+    pub(crate) async fn revoke(
+        self,
+        token: &Secret<String>,
+        (https, deadline): (&Https, Deadline),
+    ) -> Result<(), GrantError> {
+        let request = Request::delete(format!("{}/installation/token", self.endpoint));
+        let request =
+            request.header(header::ACCEPT, "application/json").header(header::AUTHORIZATION, authorization(token)?);
+        let request = request.body(Vec::new());
+        let request = request.map_err(|_| GrantError::Settings(format!("no request can be made for {}", self.who)))?;
+        let answer = https.send(&self.trust, request, deadline).await?;
+        match answer.status {
+            StatusCode::NO_CONTENT | StatusCode::UNAUTHORIZED => Ok(()),
+            status => {
+                let reason = "the token was not revoked".to_owned();
+                Err(GrantError::Failing { who: self.who, status: status.as_u16(), reason })
+            }
+        }
+    }
 }
 
 async fn assertion(settings: &GithubApp, world: &World<'_>) -> Result<Secret<String>, GrantError> {

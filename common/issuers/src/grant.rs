@@ -13,9 +13,9 @@ use credmint_vocabulary::{Deadline, Expiry, Secret, Timestamp};
 
 use crate::access_keys::AccessKeys;
 use crate::error::GrantError;
+use crate::lease::Lease;
 use crate::local_ca::Authorities;
 use crate::pending::PendingRequests;
-use crate::vault::Lease;
 use crate::vault_pki::Finding;
 use crate::{
     aws_sts, azure, est, github_app, google_sts, kubernetes_token, local_ca, oidc, roles_anywhere, spiffe, step_ca,

@@ -16,6 +16,7 @@ mod github_app;
 mod google_sts;
 mod grant;
 mod kubernetes_token;
+mod lease;
 mod local_ca;
 mod offline;
 mod oidc;
@@ -37,12 +38,10 @@ pub use anchor::anchor;
 pub use describe::describe;
 pub use error::GrantError;
 pub use grant::{BearerToken, Before, Grant, Granted, World, grant, preflight};
+pub use lease::{Lease, Lender, revoke};
 pub use local_ca::Authorities;
 pub use offline::{complete, request};
 pub use pending::{PendingRequests, Waiting};
 pub use template::TemplateError;
-pub use vault::{
-    Lease, Lender, VaultBegun, VaultCall, VaultDevice, VaultPage, VaultPoll, VaultRefusal, VaultRenewal, VaultSignIn,
-    revoke,
-};
+pub use vault::{VaultBegun, VaultCall, VaultDevice, VaultPage, VaultPoll, VaultRefusal, VaultRenewal, VaultSignIn};
 pub use vault_pki::{Effect, Finding};

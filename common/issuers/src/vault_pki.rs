@@ -18,8 +18,9 @@ use vaultrs::api::pki::responses::SignCertificateResponse;
 
 use crate::error::GrantError;
 use crate::grant::{Grant, Granted, World};
+use crate::lease::revoke;
 use crate::prepared::{clock_note, generate_key, known, names};
-use crate::vault::{Envelope, Line, Reply, check_path, check_role, give_back, log_in, revoke, told};
+use crate::vault::{Envelope, Line, Reply, check_path, check_role, give_back, log_in, told};
 
 pub use rules::{Effect, Finding};
 

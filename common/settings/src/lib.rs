@@ -38,7 +38,7 @@ pub use issuer::{
     Issuer, LocalCa, OidcToken, Peer, TokenExchange, VaultAuth, VaultLogin, VaultPki, VaultSecret, VaultToken,
 };
 pub use person::Person;
-pub use policy::{Allow, Policy, WhenAbsent};
+pub use policy::{AfterRun, Allow, Policy, WhenAbsent};
 pub use route::{CallerReads, Route, Settings};
 pub use source::Source;
 pub use spiffe::{SPIFFE_ENDPOINT_SOCKET, SpiffeIdentity, SpiffeWorkload};

@@ -15,6 +15,24 @@ pub struct Policy {
     pub allow: Option<Allow>,
     /// `when_absent`: what becomes of a job that has no user.
     pub when_absent: WhenAbsent,
+    /// `after_run`: what becomes of what a run was given, when the run is over.
+    pub after_run: AfterRun,
+}
+
+/// What becomes of what was granted for a run of `credmint exec`, and nobody else has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AfterRun {
+    /// `revoke`: it is revoked, if the issuer can do that.
+    #[default]
+    Revoke,
+    /// `keep`: it is kept for the next run, to its own end.
+    Keep,
+}
+
+impl AfterRun {
+    /// Words of the settings.
+    pub(crate) const WORDS: [(&str, Self); 2] = [("revoke", Self::Revoke), ("keep", Self::Keep)];
 }
 
 /// What a job gets that has no user, and so no token of one.

@@ -14,7 +14,7 @@ use credmint_vocabulary::Timestamp;
 use tokio::sync::Notify;
 
 use crate::absence::Placeholders;
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, RunNumber};
 use crate::confirm::Confirmations;
 use crate::entries::{Entries, Entry};
 use crate::hook::Hooks;
@@ -162,7 +162,7 @@ impl Agent {
     pub(crate) fn keep(&self, entry: &Rc<Entry>) {
         let old = self.entries.put(entry);
         // Renewing is no use of it: otherwise what nobody needs any more would be renewed for ever.
-        old.iter().for_each(|old| entry.used.set(old.used.get()));
+        old.iter().for_each(|old| entry.follows(old));
         match old {
             Some(old) if old.is_held_elsewhere() => self.superseded.borrow_mut().push(old),
             Some(old) => self.drop_entry(old),
@@ -242,6 +242,14 @@ impl Agent {
         let older = before.filter(|_| !is_lent).and_then(|before| before.lease());
         self.dropped.borrow_mut().extend(older);
         self.changed.notify_one();
+    }
+
+    /// Takes out what a run was given and nobody else has, newer and older ones, of those that are to end with it.
+    pub(crate) fn take_left_by(&self, run: RunNumber, is_to_end: fn(&Entry) -> bool) -> Vec<Rc<Entry>> {
+        let left = |entry: &Rc<Entry>| entry.holders.borrow_mut().leave(run) && is_to_end(entry);
+        let kept: Vec<_> = self.entries.all().into_iter().filter(left).collect();
+        let kept = kept.into_iter().filter_map(|entry| self.entries.forget(entry.recipe.key));
+        kept.chain(self.take_superseded(left)).collect()
     }
 
     /// Ends what the bridge lets in for an entry.

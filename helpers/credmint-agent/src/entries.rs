@@ -14,6 +14,7 @@ use credmint_vocabulary::{Failure, Timestamp};
 use tokio::sync::watch;
 
 use crate::held::{Facts, Held};
+use crate::holders::Holders;
 use crate::lock::{Lent, Sealable};
 use crate::offline;
 use crate::recipe::{EntryKey, Recipe};
@@ -46,6 +47,8 @@ pub(crate) struct Entry {
     pub(crate) used: Cell<Timestamp>,
     /// When its renewal was tried last.
     pub(crate) tried: Cell<Option<Instant>>,
+    /// Who was given it.
+    pub(crate) holders: RefCell<Holders>,
     /// The bridge's connections that present this credential: one object with it.
     pub(crate) upstream: RefCell<Option<Rc<Upstream>>>,
 }
@@ -106,6 +109,12 @@ impl Entry {
             self.tried.set(Some(instant));
         }
         renew
+    }
+
+    /// Takes over from the one that it replaces who uses it, and when that was: making it anew is no use.
+    pub(crate) fn follows(&self, old: &Self) {
+        self.used.set(old.used.get());
+        self.holders.replace(old.holders.borrow().clone());
     }
 
     /// Tells whether somebody may hold the credential itself: then it is not revoked just because there is a newer one.
@@ -267,6 +276,7 @@ pub(crate) mod tests {
             jitter: 0.0,
             used: made.into(),
             tried: Cell::default(),
+            holders: RefCell::default(),
             upstream: None.into(),
         }
     }

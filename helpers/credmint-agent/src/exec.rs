@@ -20,6 +20,7 @@ use crate::answers;
 use crate::asking::Asking;
 use crate::bridge::{Mirror, OpenRun, WayOut};
 use crate::connection::{Stream, receive, send};
+use crate::end_of_run;
 use crate::recipe::{EntryKey, Recipe};
 use crate::run_provider::{self, Wanted};
 use crate::server::{Ended, all_reads_of, caller_of};
@@ -47,6 +48,7 @@ pub(crate) async fn run(
     let mirrors = wanted.mirrors.iter().filter_map(|wanted| mirror(&recipes, wanted)).collect();
     let open = OpenRun::listen(agent, facts(wanted, peer, names(&recipes, &providers)), mirrors).await?;
     note(agent, wanted);
+    providers.iter().for_each(|provider| provider.whole.lend_to(open.number()));
     let fetched = run_provider::fetch(agent, providers).await?;
     let directory = RunDirectory::make().map_err(|error| unusable(&error))?;
     let said = services::of_run(agent, &recipes, &wanted.described).await;
@@ -59,8 +61,11 @@ pub(crate) async fn run(
     // Not when we end before: `credmint` is still there then, and removes it.
     directory.remove();
     agent.stay(settings.agent.idle_exit);
+    let not_revoked = end_of_run::give_back(agent, open.number()).await;
     ended?;
-    Ok(Reply::RunOver(RunOver { failures: open.failures().iter().map(Into::into).collect() }))
+    let (failures, not_revoked) =
+        (open.failures().iter().map(Into::into).collect(), not_revoked.iter().map(Into::into));
+    Ok(Reply::RunOver(RunOver { failures, not_revoked: not_revoked.collect() }))
 }
 
 /// What `credmint status` says of a run: its caller names the program, the kernel the process.

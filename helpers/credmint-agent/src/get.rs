@@ -2,7 +2,7 @@
 //! A recipe and a deadline come in, an entry or a failure goes out; waiters share the flight.
 //! Talks to the network only through `identities` and `issuers`. Design, decisions 3 to 5.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,21 +28,21 @@ use crate::{failure, hook, offline, sessions};
 pub(crate) async fn entry_of(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
     sessions::end_those_over(agent, clock::now(), Instant::now());
     let kept = agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now()));
-    let Some(entry) = kept else { return use_now(make(agent, recipe, deadline).await) };
+    let Some(entry) = kept else { return use_now(recipe, make(agent, recipe, deadline).await) };
     if entry.is_fresh(clock::now()) {
-        return use_now(Ok(entry));
+        return use_now(recipe, Ok(entry));
     }
     // Nobody waits long for something better than what is still accepted.
     let made = make(agent, recipe, deadline.at_most(Instant::now(), PATIENCE_WITH_A_GOOD_ONE)).await;
-    use_now(Ok(made.unwrap_or(entry)))
+    use_now(recipe, Ok(made.unwrap_or(entry)))
 }
 
 /// Gives an entry for one request through the bridge: whatever is accepted at this moment.
 async fn entry_for_now(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
     sessions::end_those_over(agent, clock::now(), Instant::now());
     match agent.entries.get(recipe.key).filter(|entry| entry.is_alive(clock::now())) {
-        Some(entry) => use_now(Ok(entry)),
-        None => use_now(make(agent, recipe, deadline).await),
+        Some(entry) => use_now(recipe, Ok(entry)),
+        None => use_now(recipe, make(agent, recipe, deadline).await),
     }
 }
 
@@ -104,17 +104,21 @@ async fn entry_soon(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) 
     let is_fresh = kept.as_ref().is_some_and(|entry| entry.is_fresh(clock::now()));
     let deadline = if kept.is_some() { deadline.at_most(Instant::now(), PATIENCE_OF_WHO_ASKS_AGAIN) } else { deadline };
     let made = if is_fresh { None } else { Some(make(agent, recipe, deadline).await) };
-    use_now(match (made, kept) {
+    let best = match (made, kept) {
         (Some(Ok(made)), _) => Ok(made),
         (_, Some(kept)) => Ok(kept),
         (Some(Err(failure)), None) => Err(failure),
         (None, None) => Err(failure::too_slow(&recipe.name)),
-    })
+    };
+    use_now(recipe, best)
 }
 
 /// Notes that somebody uses it; making it anew is no use of it.
-fn use_now(outcome: Outcome) -> Outcome {
-    outcome.inspect(|entry| entry.used.set(clock::now()))
+fn use_now(recipe: &Recipe, outcome: Outcome) -> Outcome {
+    outcome.inspect(|entry| {
+        entry.used.set(clock::now());
+        entry.holders.borrow_mut().note(recipe.run.get());
+    })
 }
 
 /// Makes an entry anew, or waits for who is making it.
@@ -223,6 +227,7 @@ async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Res
         jitter: jitter(),
         used: clock::now().into(),
         tried: Cell::default(),
+        holders: RefCell::default(),
         upstream: None.into(),
     })
 }

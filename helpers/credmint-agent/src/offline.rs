@@ -2,7 +2,7 @@
 //! A host and settings come in with or without certificates; the request or the new entry goes out.
 //! Asks no issuer. `protocol-spec/agent-protocol.md`, section 13.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Display;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -98,6 +98,7 @@ fn entry_of(recipe: &Rc<Recipe>, grant: Grant, sign_in: Option<SignIn>, now: Tim
         jitter: 0.0,
         used: now.into(),
         tried: Cell::default(),
+        holders: RefCell::default(),
         upstream: None.into(),
     }
 }

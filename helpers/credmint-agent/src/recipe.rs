@@ -2,6 +2,7 @@
 //! Settings and supplies come in, a recipe with its entry key goes out.
 //! Asks nobody. The key covers everything that could change the entry (design, decision 4).
 
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
@@ -10,6 +11,7 @@ use credmint_identities::Caller;
 use credmint_settings::{Identity, Issuer, Route, Settings};
 use credmint_vocabulary::{Failure, FailureKind, Hostname, Phase, RouteName};
 
+use crate::bridge::RunNumber;
 use crate::failure;
 use crate::lock::Sealable;
 use crate::sessions::{SessionKey, Sessions, SignIn};
@@ -47,6 +49,8 @@ pub(crate) struct Recipe {
     pub(crate) fallback: Option<Rc<Self>>,
     /// How the certificate is made that the issuer wants to see.
     pub(crate) certificate: Option<Rc<Self>>,
+    /// The run that it is used for, if it is made for one.
+    pub(crate) run: Cell<Option<RunNumber>>,
 }
 
 /// Says which of a route's issuers is meant.
@@ -106,13 +110,14 @@ impl Recipe {
         let own = |(part, key), certificate| {
             let (name, settings, caller) = (name.clone(), Rc::clone(&settings), Rc::clone(&caller));
             let sign_ins = sign_ins.clone();
-            let (token, plan, fallback) = (None, None, None);
-            Rc::new(Self { name, settings, part, caller, sign_ins, key, token, plan, fallback, certificate })
+            let (token, plan, fallback, run) = (None, None, None, Cell::default());
+            Rc::new(Self { name, settings, part, caller, sign_ins, key, token, plan, fallback, certificate, run })
         };
         let certificate = shown.map(|part| own(part, None));
         let [token, plan, fallback] =
             others.map(|(part, shown)| part.map(|part| own(part, shown.map(|shown| own(shown, None)))));
-        Some(Self { name, settings, part: Part::First, caller, sign_ins, key, token, plan, fallback, certificate })
+        let (part, run) = (Part::First, Cell::default());
+        Some(Self { name, settings, part, caller, sign_ins, key, token, plan, fallback, certificate, run })
     }
 
     /// Gives the one to use: in doubt, the one for a plan.
@@ -128,11 +133,20 @@ impl Recipe {
         })
     }
 
+    /// Has all that is made by it be for a run.
+    pub(crate) fn lend_to(&self, run: RunNumber) {
+        self.all().for_each(|one| one.run.set(Some(run)));
+    }
+
     /// Lists the keys of all that is made by it: what the host gets, and the certificates that issuers want to see.
     pub(crate) fn keys(&self) -> impl Iterator<Item = EntryKey> + '_ {
+        self.all().map(|one| one.key)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Self> {
         let others = self.token.iter().chain(&self.plan).chain(&self.fallback).map(|other| &**other);
         let all = std::iter::once(self).chain(others);
-        all.flat_map(|one| std::iter::once(one.key).chain(one.certificate.iter().map(|shown| shown.key)))
+        all.flat_map(|one| std::iter::once(one).chain(one.certificate.as_deref()))
     }
 
     /// Gives what was read from the caller, unless that is locked away.

@@ -252,7 +252,7 @@ fn a_refusal_names_who_was_refused_and_explain_remembers_what_was_said_coder_912
 
 #[test]
 fn exec_says_what_it_is_about_to_run() {
-    let mut place = Place::with("plan_issuer = \"reader\"\nexec = \"gitlab\"");
+    let mut place = Place::with("plan_issuer = \"reader\"\nexec = \"gitlab\"\nafter_run = \"keep\"");
     place.user.canary.allow_variable("GITLAB_TOKEN");
     for (name, script) in
         [("terraform", "#!/bin/sh\ntest -n \"$GITLAB_TOKEN\"\n"), ("make", "#!/bin/sh\necho \"$CREDMINT_PHASE\"\n")]

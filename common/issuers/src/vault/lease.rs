@@ -1,6 +1,6 @@
 //! Gives back what a Vault lent: the client token of a login, and the lease of a secret.
-//! A lease comes in, nothing goes out but whether it worked.
-//! Is called when an entry is dropped, so that a token lives no longer than what it was got for.
+//! What was lent and the client token come in, nothing goes out but whether it worked.
+//! Tells nobody but the Vault that lent it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,76 +13,46 @@ use zeroize::Zeroizing;
 
 use crate::error::GrantError;
 use crate::grant::World;
+use crate::lease::{Lease, Place, revoke};
 use crate::vault::answer::Reply;
 use crate::vault::login::Session;
 use crate::vault::server::Server;
 use crate::vault::transport::{Call, Line};
 use crate::wiped::to_json;
 
-/// Holds what must be revoked.
+/// Says what a Vault lent.
 #[derive(Debug)]
-pub struct Lease {
+pub(crate) struct Lent {
     server: Server,
-    token: Secret<String>,
-    token_is_ours: bool,
+    /// Whether the client token is ours to revoke.
+    pub(crate) token_is_ours: bool,
     lease_id: Option<String>,
 }
 
-/// Says where a lease is from, without anything that gives a right there.
-#[derive(Debug)]
-pub struct Lender {
-    server: Server,
-    token_is_ours: bool,
-    lease_id: Option<String>,
-}
-
-impl Lender {
-    /// Tells whether it ends with a token that is somebody else's to revoke.
-    #[must_use]
-    pub const fn ends_with_another(&self) -> bool {
-        !self.token_is_ours
+impl Lent {
+    /// Makes the lease of it.
+    pub(crate) fn lease(mut server: Server, token: Secret<String>, is_ours: bool, lease_id: Option<String>) -> Lease {
+        let client = server.trust.client.take();
+        Lease::new(Place::Vault(Self { server, token_is_ours: is_ours, lease_id }), token, client)
     }
 
-    /// Makes the lease whole again.
-    #[must_use]
-    pub fn lease(mut self, token: Secret<String>, client: Option<ClientIdentity>) -> Lease {
-        self.server.trust.client = client.map(Arc::new);
-        Lease::new(self.server, token, self.token_is_ours, self.lease_id)
-    }
-}
-
-impl Lease {
-    /// Takes it apart: where it is from, the token, and the client identity of a login by certificate.
-    #[must_use]
-    pub fn parts(mut self) -> (Lender, Secret<String>, Option<Arc<ClientIdentity>>) {
-        let client = self.server.trust.client.take();
-        (Lender { server: self.server, token_is_ours: self.token_is_ours, lease_id: self.lease_id }, self.token, client)
-    }
-
-    pub(crate) fn new(server: Server, token: Secret<String>, token_is_ours: bool, lease_id: Option<String>) -> Self {
-        Self { server, token, token_is_ours, lease_id }
-    }
-
-    /// Tells whether it ends with a token that is somebody else's to revoke.
-    #[must_use]
-    pub const fn ends_with_another(&self) -> bool {
-        !self.token_is_ours
-    }
-}
-
-/// Revokes the lease of the secret, then the client token. Revoking our token revokes its leases too, but a token that the
-/// user gave stays.
-///
-/// # Errors
-/// [`GrantError`] when the server was not reached or refused; then the token ends by itself.
-pub async fn revoke(lease: Lease, https: &Https, deadline: Deadline) -> Result<(), GrantError> {
-    let line = Line::new(&lease.server, https, Timestamp::from_unix(0), deadline);
-    if lease.token_is_ours {
-        return send(&line, "auth/token/revoke-self", Zeroizing::new(b"{}".to_vec()), &lease.token).await;
-    }
-    match &lease.lease_id {
-        Some(id) => send(&line, "sys/leases/revoke", to_json(&json!({"lease_id": id})), &lease.token).await,
-        None => Ok(()),
+    /// Revokes the client token, if it is ours: all its leases go with it. Otherwise the lease of the secret: a token that the user
+    /// gave stays.
+    pub(crate) async fn revoke(
+        mut self,
+        token: &Secret<String>,
+        client: Option<Arc<ClientIdentity>>,
+        (https, deadline): (&Https, Deadline),
+    ) -> Result<(), GrantError> {
+        self.server.trust.client = client;
+        let line = Line::new(&self.server, https, Timestamp::from_unix(0), deadline);
+        if self.token_is_ours {
+            return send(&line, "auth/token/revoke-self", Zeroizing::new(b"{}".to_vec()), token).await;
+        }
+        match &self.lease_id {
+            Some(id) => send(&line, "sys/leases/revoke", to_json(&json!({"lease_id": id})), token).await,
+            None => Ok(()),
+        }
     }
 }
 

@@ -15,8 +15,9 @@ use zeroize::Zeroizing;
 
 use crate::error::GrantError;
 use crate::grant::{World, needed};
+use crate::lease::Lease;
 use crate::vault::answer::{Reply, told};
-use crate::vault::lease::Lease;
+use crate::vault::lease::Lent;
 use crate::vault::metadata::{Metadata, metadata};
 use crate::vault::server::{Server, check_path, check_role};
 use crate::vault::transport::{Call, Line};
@@ -40,7 +41,7 @@ impl Session {
     pub(crate) fn lease(&self, server: &Server, lease_id: &str) -> Option<Lease> {
         let lease_id = Some(lease_id).filter(|id| !id.is_empty()).map(str::to_owned);
         let token = self.token.copied();
-        (self.ours || lease_id.is_some()).then(|| Lease::new(server.clone(), token, self.ours, lease_id))
+        (self.ours || lease_id.is_some()).then(|| Lent::lease(server.clone(), token, self.ours, lease_id))
     }
 }
 

@@ -31,8 +31,8 @@ mod sign_in;
 mod transport;
 
 pub(crate) use answer::{Envelope, Reply, told};
+pub(crate) use lease::Lent;
 pub(crate) use lease::give_back;
-pub use lease::{Lease, Lender, revoke};
 pub(crate) use login::{client_identity, life, log_in, read as read_needed};
 pub use refusal::VaultRefusal;
 pub(crate) use server::{check_path, check_role};

@@ -13,7 +13,7 @@ use credmint_vocabulary::{FailureKind, Secret};
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, Said, Seen, said};
-use crate::world::{CANARY, ask, jwt, now, shows_nothing};
+use crate::world::{CANARY, ask, jwt, now, shows_nothing, soon};
 
 const JWT: &str = "urn:ietf:params:oauth:token-type:jwt";
 const PROVIDER: &str = "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q";
@@ -298,6 +298,30 @@ async fn an_installation_token_is_narrowed_and_needs_nobody() {
     let claims = Claims::of(&Secret::new(assertion)).unwrap();
     let (iat, exp) = (claims.text("iat").unwrap().parse::<i64>().unwrap(), claims.exp().unwrap().unix());
     assert!(claims.iss().as_deref() == Some("Iv23li") && iat < now().unix() && exp - iat <= 600);
+}
+
+#[tokio::test]
+async fn an_installation_token_is_given_back_by_itself_and_what_is_over_is_no_failure() {
+    for (status, is_given_back) in [(204, true), (401, true), (404, false), (500, false), (302, false)] {
+        let server = Fake::start(move |seen| match seen.method.as_str() {
+            "POST" => said(201, format!(r#"{{"token":"ghs_a","expires_at":"{}"}}"#, in_an_hour())),
+            _ => said(status, format!("<html>{CANARY}")),
+        })
+        .await;
+        let grant = ask(&github(&server.address), None, &caller()).await.unwrap();
+        let (lender, token, client) = grant.lease.unwrap().parts();
+        assert!(!lender.ends_with_another() && client.is_none(), "sealed and opened again");
+        let https = credmint_https::Https::new("test");
+        let revoked = credmint_issuers::revoke(lender.lease(token, None), &https, soon()).await;
+        let seen = server.seen().remove(1);
+        assert_eq!(
+            (seen.method.as_str(), seen.path.as_str(), seen.body.as_str()),
+            ("DELETE", "/installation/token", "")
+        );
+        assert!(seen.headers["authorization"] == "Bearer ghs_a" && seen.headers["user-agent"].starts_with("test"));
+        assert_eq!(revoked.is_ok(), is_given_back, "{status}");
+        revoked.err().iter().for_each(shows_nothing);
+    }
 }
 
 #[tokio::test]

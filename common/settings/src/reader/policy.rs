@@ -8,7 +8,7 @@ use credmint_vocabulary::Phase;
 
 use crate::error::SettingsError;
 use crate::issuer::Issuer;
-use crate::policy::{Allow, Policy, WhenAbsent};
+use crate::policy::{AfterRun, Allow, Policy, WhenAbsent};
 use crate::reader::fields::Fields;
 use crate::reader::host::{defined, fits};
 use crate::reader::item::Item;
@@ -16,8 +16,14 @@ use crate::reader::shape::{Key, Keys, may};
 use crate::route::Settings;
 
 /// Keys of a provider's policy.
-pub(crate) const POLICY: &[Key] =
-    &[may("plan_issuer"), may("allow"), may("when_absent"), may("fallback_identity"), may("fallback_issuer")];
+pub(crate) const POLICY: &[Key] = &[
+    may("plan_issuer"),
+    may("allow"),
+    may("when_absent"),
+    may("fallback_identity"),
+    may("fallback_issuer"),
+    may("after_run"),
+];
 
 /// Keys of `allow`.
 pub(crate) const ALLOW: Keys = &[&[may("commands"), may("directories"), may("phases")]];
@@ -31,7 +37,8 @@ pub(crate) fn policy(
 ) -> Result<Policy, SettingsError> {
     let plan_issuer = plan_issuer(fields, identities, issuer, known)?;
     let when_absent = when_absent(fields, issuer, plan_issuer.as_deref(), known)?;
-    Ok(Policy { plan_issuer, allow: allow(fields)?, when_absent })
+    let after_run = fields.word("after_run", &AfterRun::WORDS)?.unwrap_or_default();
+    Ok(Policy { plan_issuer, allow: allow(fields)?, when_absent, after_run })
 }
 
 /// Finds who grants while nothing is to be changed.

@@ -52,7 +52,7 @@ use listen::Listening;
 pub(crate) use mirror::Mirror;
 use places::Pool;
 pub(crate) use rewrite::ours;
-pub(crate) use run::OpenRun;
+pub(crate) use run::{OpenRun, RunNumber};
 use session::Sessions;
 
 /// Holds what the bridge knows: where it listens, who may come in, and which URLs it made up.

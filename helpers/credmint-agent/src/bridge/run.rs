@@ -20,6 +20,7 @@ use super::endpoint;
 use super::listen::{self, Listening};
 use super::mirror::{Mirror, Mirrors};
 use crate::agent::Agent;
+use crate::end_of_run;
 use crate::recipe::Recipe;
 
 /// Tells runs apart.
@@ -150,6 +151,11 @@ impl OpenRun {
         Ok(open)
     }
 
+    /// Gives its number.
+    pub(crate) fn number(&self) -> RunNumber {
+        self.run.number
+    }
+
     /// Gives its port.
     pub(crate) fn port(&self) -> u16 {
         self.listening.first().map_or(0, |listening| listening.address.port())
@@ -202,6 +208,7 @@ impl Drop for OpenRun {
             bridge.capabilities.close_run(self.run.number);
             bridge.endpoints.close_run(self.run.number);
         }
+        end_of_run::drop_left(&self.agent, self.run.number);
         self.run.is_over.set(true);
         self.run.over.notify_waiters();
     }

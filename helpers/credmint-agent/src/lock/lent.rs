@@ -38,6 +38,11 @@ impl Lent {
         }
     }
 
+    /// Tells whether there is one that can be taken now.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(&*self.0.borrow(), Slot::Open(_))
+    }
+
     /// Tells whether there is one that cannot be taken now.
     pub(crate) fn is_sealed(&self) -> bool {
         matches!(&*self.0.borrow(), Slot::Sealed(..))

@@ -29,6 +29,8 @@ pub(crate) struct Wanted {
     channel: Channel,
     /// How what the program gets is made: the credential, or what the program itself exchanges for one.
     recipe: Rc<Recipe>,
+    /// That with all that may take its place.
+    pub(crate) whole: Rc<Recipe>,
 }
 
 /// Finds the providers that are wanted, each once; or says which one a run cannot have.
@@ -72,7 +74,8 @@ fn one(
     asking.judge(&route, provider.host.policy.allow.as_ref())?;
     let own = assertion::settings(settings, name, channel, asking.phase).map_or_else(|| Rc::clone(settings), Rc::new);
     let recipe = status::recipe(agent, &own, route.clone(), caller).ok_or_else(|| failure::no_route(&route))?;
-    Ok(Wanted { name: name.to_owned(), channel, recipe: Rc::clone(Rc::new(recipe).during(asking.phase)) })
+    let whole = Rc::new(recipe);
+    Ok(Wanted { name: name.to_owned(), channel, recipe: Rc::clone(whole.during(asking.phase)), whole })
 }
 
 /// Has the credentials of all of them, or fails before anything starts.
@@ -94,7 +97,7 @@ pub(crate) async fn fetch(agent: &Rc<Agent>, wanted: Vec<Wanted>) -> Result<Vec<
 /// Opens the endpoints, and says what the program finds in its environment.
 pub(crate) fn open(open: &OpenRun, fetched: Vec<(Wanted, Pair)>) -> Result<Vec<RunProvider>, Failure> {
     let of_one = |(wanted, pair): (Wanted, Pair)| {
-        let Wanted { name, channel, recipe } = wanted;
+        let Wanted { name, channel, recipe, .. } = wanted;
         let endpoint = match channel.is_endpoint() {
             true => Some((open.open_endpoint(channel, &recipe)?, open.endpoint(channel))),
             false => None,

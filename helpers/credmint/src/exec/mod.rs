@@ -95,12 +95,13 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     let before = foreground::hold_signals().map_err(|error| internal(&error))?;
     let watch = Watch::over(connection, open.port)?;
     let ended = foreground::run(&before, words, &variables);
-    let over = watch.end();
+    let (failures, not_revoked) = told(watch.end());
     open.remove();
+    not_revoked.iter().for_each(out::failure);
     Ok(match ended {
         Ok(ended) if ended.is_success() => ExitCode::SUCCESS,
         Ok(ended) => {
-            told(over).iter().for_each(out::failure);
+            failures.iter().for_each(out::failure);
             ended.pass_on()
         }
         Err(error) => not_started(program, &error),
@@ -140,13 +141,13 @@ fn internal(error: &io::Error) -> Failure {
 }
 
 /// Says what the program could not: Terraform shows no cause of many a refusal.
-fn told(over: Over) -> Vec<Failure> {
+fn told(over: Over) -> (Vec<Failure>, Vec<Failure>) {
     match over {
-        Over::Ended(failures) => failures,
-        Over::AgentGone => vec![
-            Failure::new(FailureKind::Unreachable, "the agent ended during this run, and its credentials with it")
-                .hint("run the command again"),
-        ],
+        Over::Ended(failures, not_revoked) => (failures, not_revoked),
+        Over::AgentGone => {
+            let what = "the agent ended during this run, and its credentials with it";
+            (vec![Failure::new(FailureKind::Unreachable, what).hint("run the command again")], Vec::new())
+        }
     }
 }
 

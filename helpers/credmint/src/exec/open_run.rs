@@ -66,8 +66,8 @@ pub(crate) struct Watch {
 
 /// How a run was over.
 pub(crate) enum Over {
-    /// In good order; this was refused.
-    Ended(Vec<Failure>),
+    /// In good order; this was refused, and that could not be revoked.
+    Ended(Vec<Failure>, Vec<Failure>),
     /// The agent went away before.
     AgentGone,
 }
@@ -144,8 +144,8 @@ fn watch(mut reading: Connection, port: u16) -> Receiver<Over> {
     reading.wait_until(Deadline::after(Instant::now(), FOR_EVER));
     thread::spawn(move || {
         if let Ok(Reply::RunOver(over)) = receive::<Answer>(&mut reading) {
-            let failures = over.failures.into_iter().map(Into::into).collect();
-            return sender.send(Over::Ended(failures)).unwrap_or_default();
+            let all = |failures: Vec<_>| failures.into_iter().map(Into::into).collect();
+            return sender.send(Over::Ended(all(over.failures), all(over.not_revoked))).unwrap_or_default();
         }
         sender.send(Over::AgentGone).unwrap_or_default();
         stand_in::serve(port);
@@ -159,5 +159,5 @@ fn broken(error: &std::io::Error) -> Failure {
 
 /// Longer than anything runs.
 const FOR_EVER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
-/// How long the agent may take to say what became of a run.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long the agent may take to say what became of a run: it revokes before.
+const LAST_WORDS: Duration = Duration::from_secs(5);

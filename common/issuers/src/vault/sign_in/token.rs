@@ -10,8 +10,9 @@ use zeroize::Zeroizing;
 
 use super::{Call, VaultSignIn};
 use crate::error::GrantError;
+use crate::lease::Lease;
 use crate::vault::answer::{Envelope, Reply};
-use crate::vault::lease::Lease;
+use crate::vault::lease::Lent;
 use crate::vault::login::{Auth, authenticated, life};
 use crate::vault::transport::{self, Line};
 
@@ -124,7 +125,7 @@ impl VaultSignIn {
     #[must_use]
     pub fn lease(&self, tokens: &Tokens) -> Option<Lease> {
         let revocable = tokens.vault.as_ref().is_some_and(|traits| traits.revocable);
-        revocable.then(|| Lease::new(self.server.clone(), tokens.access.copied(), true, None))
+        revocable.then(|| Lent::lease(self.server.clone(), tokens.access.copied(), true, None))
     }
 }
 

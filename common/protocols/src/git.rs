@@ -34,7 +34,7 @@ pub struct Description {
     pub protocol: String,
     /// Host in comparison form.
     pub host: String,
-    /// Whether git takes `authtype` (since 2.46).
+    /// Whether a bearer token gets there: git takes `authtype` (since 2.46), and the server wants one, or has not said what it wants.
     pub takes_bearer: bool,
 }
 
@@ -56,19 +56,28 @@ pub fn call(arguments: Vec<OsString>) -> Result<Call, CallError> {
 #[must_use]
 pub fn description(bytes: &[u8]) -> Description {
     let mut found = Description::default();
+    let (mut has_said, mut wants_bearer) = (false, false);
     let lines = bytes.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
     for (key, value) in lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once('=')) {
         match key {
             "protocol" => value.clone_into(&mut found.protocol),
             "host" => found.host = comparison_form(value).unwrap_or_default(),
             "capability[]" if value == "authtype" => found.takes_bearer = true,
+            "wwwauth[]" => (has_said, wants_bearer) = (true, wants_bearer || is_bearer(value)),
             _ => {}
         }
     }
+    found.takes_bearer &= wants_bearer || !has_said;
     found
 }
 
-/// Writes the answer: as a bearer token where git takes that, else as the password of the provider's `username`.
+/// Tells whether a bearer token is among what a server challenges with (RFC 9110 §11.6.1).
+fn is_bearer(challenges: &str) -> bool {
+    let mut schemes = challenges.split(',').filter_map(|challenge| challenge.split_whitespace().next());
+    schemes.any(|scheme| scheme.eq_ignore_ascii_case("bearer"))
+}
+
+/// Writes the answer: as a bearer token where that gets there, else as the password of the provider's `username`.
 ///
 /// # Errors
 /// [`AnswerError`], when git could not use it.

@@ -28,6 +28,7 @@
     reason = "a test kit fails by panicking, and starts programs, reads files and dials out in place of a user"
 )]
 
+mod arrived;
 pub mod browser;
 pub mod canary;
 pub mod certificates;
@@ -51,6 +52,7 @@ pub mod processes;
 pub mod proxy;
 pub mod random;
 pub mod registry;
+pub mod repository;
 pub mod roles_anywhere;
 pub mod run;
 pub mod screen;
@@ -73,6 +75,7 @@ pub use openbao::OpenBao;
 pub use openid_provider::OpenIdProvider;
 pub use proxy::Proxy;
 pub use registry::{Gate, Links, Registry};
+pub use repository::Repository;
 pub use roles_anywhere::RolesAnywhere;
 pub use run::{Output, Run};
 pub use secret_service::SecretService;

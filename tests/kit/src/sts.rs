@@ -8,12 +8,13 @@
 mod judge;
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
+use crate::arrived::Arrived;
 use crate::encoding::{claims, rfc3339, unix_time};
 use crate::{OpenIdProvider, random};
 
@@ -127,16 +128,8 @@ impl Sts {
     }
 }
 
-/// A request as it arrived, with header names in lower case.
-struct Arrived {
-    method: String,
-    target: String,
-    headers: BTreeMap<String, String>,
-    body: Vec<u8>,
-}
-
 fn answer(mut stream: TcpStream, account: &Mutex<Account>) -> std::io::Result<()> {
-    let arrived = read(&stream)?;
+    let arrived = Arrived::read(&stream)?;
     let form = judge::form(&String::from_utf8_lossy(&arrived.body));
     let field = |name: &str| form.get(name).map_or("", String::as_str);
     let delay = account.lock().expect("nobody panicked").delay;
@@ -164,25 +157,6 @@ fn answer(mut stream: TcpStream, account: &Mutex<Account>) -> std::io::Result<()
         stream,
         "HTTP/1.1 {status}\r\nContent-Type: text/xml\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
     )
-}
-
-fn read(stream: &TcpStream) -> std::io::Result<Arrived> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let mut words = line.split_whitespace().map(ToOwned::to_owned);
-    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let mut headers = BTreeMap::new();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        let Some((name, value)) = line.trim_end().split_once(':') else { break };
-        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
-    }
-    let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    Ok(Arrived { method, target, headers, body })
 }
 
 /// Hands out new keys for a token that the trust policy lets in.

@@ -13,7 +13,8 @@ use aws_lc_rs::signature::{
 };
 use serde_json::Value;
 
-use super::{AUDIENCE, Arrived, Keys, NEXT, REGION, ROLE};
+use super::{AUDIENCE, Keys, NEXT, REGION, ROLE};
+use crate::arrived::Arrived;
 use crate::encoding::{from_base64, rfc3339};
 use crate::http::Request;
 

@@ -16,6 +16,7 @@ use crate::source::SourceError;
 use crate::spiffe::{self, SpiffeError};
 use crate::subject_token::{SubjectToken, SubjectTokenError};
 use crate::token_endpoint::TokenEndpointError;
+use crate::workload::{self, WorkloadError};
 use crate::{client_credentials, command, env, file, kubernetes};
 
 /// Says why an identity has no usable answer.
@@ -50,6 +51,9 @@ pub enum IdentityError {
     /// The caller's keys of AWS cannot be had.
     #[error(transparent)]
     AwsCaller(#[from] AwsCallerError),
+    /// A platform gave none, or one that nobody would take.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
     /// Nobody is signed in.
     #[error("nobody is signed in{}", named(" as ", name))]
     SignedOut {
@@ -109,6 +113,7 @@ impl IdentityError {
             Self::TokenEndpoint(error) => error.hint(),
             Self::SignIn(error) => error.hint(),
             Self::AwsCaller(error) => error.hint(),
+            Self::Workload(error) => Some(error.hint.clone()),
             Self::SignedOut { name } | Self::SessionOver { name, .. } => {
                 Some(format!("credmint login {name}").trim_end().to_owned())
             }
@@ -138,6 +143,9 @@ pub async fn ask(
     now: Timestamp,
     deadline: Deadline,
 ) -> Result<Option<SubjectToken>, IdentityError> {
+    if let Identity::Workload(own) = identity {
+        return workload::ask(own, caller, now);
+    }
     let found = match identity {
         Identity::Env { variable } => env::read(variable, caller),
         Identity::File { path } | Identity::Kubernetes { path, .. } => file::read(path, caller)?,

@@ -11,6 +11,8 @@ use credmint_settings::{
 };
 use credmint_vocabulary::Secret;
 
+use crate::workload;
+
 /// Holds what the caller sent; what is in none of the maps is absent.
 #[derive(Debug, Default)]
 pub struct Caller {
@@ -94,6 +96,7 @@ fn add_identity(reads: &mut CallerReads, identity: &Identity) {
             reads.environment.extend(variables.into_iter().map(str::to_owned));
             reads.files.extend(files.into_iter().cloned());
         }
+        Identity::Workload(workload) => workload::add_reads(reads, workload),
         _ => {}
     }
 }

@@ -4,12 +4,14 @@
 
 pub mod aws;
 
+mod absence;
 mod ask;
 mod caller;
 mod claims;
 mod client_assertion;
 mod client_authentication;
 mod client_credentials;
+mod coder;
 mod command;
 mod env;
 mod file;
@@ -22,7 +24,9 @@ mod spiffe;
 mod subject_token;
 mod token_endpoint;
 mod way;
+mod workload;
 
+pub use absence::{Absence, absence};
 pub use ask::{IdentityError, ask};
 pub use aws::caller_keys::AwsCallerError;
 pub use aws::identity_request::AWS_METHOD;
@@ -41,3 +45,4 @@ pub use spiffe::{SpiffeError, X509Svid, x509_svid};
 pub use subject_token::{SubjectToken, SubjectTokenError};
 pub use token_endpoint::{TokenEndpoint, TokenEndpointError, encode_form};
 pub use way::trust;
+pub use workload::WorkloadError;

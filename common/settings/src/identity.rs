@@ -10,6 +10,7 @@ use crate::aws::AwsCaller;
 use crate::issuer::Peer;
 use crate::source::Source;
 use crate::spiffe::SpiffeIdentity;
+use crate::workload::Workload;
 
 /// Says where the token that proves who is asking is found.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +46,8 @@ pub enum Identity {
     AwsCaller(Box<AwsCaller>),
     /// `kind = "vault-oidc"`: a person who signs in with `credmint login` at a Vault, by its own OIDC method.
     VaultOidc(Box<VaultOidcIdentity>),
+    /// `kind = "coder"`, `"gitlab"` and others: what runs on a platform that gives it a token.
+    Workload(Workload),
 }
 
 /// Signs a person in at a Vault or OpenBao, which alone is registered with the OpenID Provider.

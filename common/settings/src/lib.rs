@@ -21,6 +21,7 @@ mod spiffe;
 mod text;
 mod toml_text;
 mod tree;
+mod workload;
 
 pub use arguments::from_args;
 pub use aws::{AwsCaller, AwsSts, RolesAnywhere};
@@ -43,6 +44,7 @@ pub use route::{CallerReads, Route, Settings};
 pub use source::Source;
 pub use spiffe::{SPIFFE_ENDPOINT_SOCKET, SpiffeIdentity, SpiffeWorkload};
 pub use text::template::{TemplateError, TemplatePart, template_parts};
+pub use workload::{Platform, Workload};
 
 /// Reads a length of time as the settings have it: `8h`, `1h30m`; `None` for anything else, and for no time at all.
 #[must_use]

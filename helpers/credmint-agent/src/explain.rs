@@ -106,7 +106,7 @@ async fn ask(agent: &Agent, recipe: &Recipe, identity: &Identity, claims: &mut I
     let caller = recipe.caller.get().unwrap_or_default();
     let (state, why) = match credmint_identities::ask(identity, &caller, &agent.https, clock::now(), deadline).await {
         Ok(Some(token)) => ("chosen", tell(&token, claims)),
-        Ok(None) => ("absent", Some(failure::absent(identity))),
+        Ok(None) => ("absent", Some(credmint_identities::absence(identity, &caller).to_string())),
         Err(error) => ("failed", Some(error.to_string())),
     };
     state.clone_into(&mut claims.state);
@@ -137,7 +137,10 @@ fn tell(token: &SubjectToken, to: &mut IdentityClaims) -> Option<String> {
 
 /// Tells the identities that answer without a network and without running a program.
 fn is_dry(identity: &Identity) -> bool {
-    matches!(identity, Identity::Env { .. } | Identity::File { .. } | Identity::Kubernetes { .. })
+    matches!(
+        identity,
+        Identity::Env { .. } | Identity::File { .. } | Identity::Kubernetes { .. } | Identity::Workload(_)
+    )
 }
 
 fn kind(identity: &Identity) -> &'static str {
@@ -151,6 +154,7 @@ fn kind(identity: &Identity) -> &'static str {
         Identity::Oidc(_) => "oidc",
         Identity::VaultOidc(_) => "vault-oidc",
         Identity::AwsCaller(_) => "aws-caller",
+        Identity::Workload(workload) => workload.kind(),
         _ => "of a later version",
     }
 }

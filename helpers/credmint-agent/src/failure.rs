@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use credmint_identities::{Claims, IdentityError, SubjectToken};
 use credmint_issuers::GrantError;
-use credmint_settings::{Identity, SPIFFE_ENDPOINT_SOCKET};
 use credmint_vocabulary::{Failure, FailureKind, printable};
 
 /// The route that was there is gone.
@@ -55,17 +54,6 @@ pub(crate) fn asked_by(mut failure: Failure, asked: Option<(&str, &SubjectToken)
 /// Honours `Retry-After` within bounds: a person who repaired it should not wait for long.
 fn remembered(retry_after: Option<Duration>) -> Duration {
     retry_after.unwrap_or(REMEMBERED).clamp(REMEMBERED, LONGEST_REMEMBERED)
-}
-
-/// Says in a few words why an identity had no answer.
-pub(crate) fn absent(identity: &Identity) -> String {
-    match identity {
-        Identity::Env { variable } => format!("{variable} is not set"),
-        Identity::File { path } | Identity::Kubernetes { path, .. } => format!("{} is not there", path.display()),
-        Identity::AwsCaller(_) => "there are no keys of AWS in its environment, container or machine".to_owned(),
-        Identity::Spiffe(_) => format!("{SPIFFE_ENDPOINT_SOCKET} is not set"),
-        _ => "it has no answer".to_owned(),
-    }
 }
 
 /// No identity had an answer: refused, never anonymous. `person` could sign in, if there is one.

@@ -316,7 +316,9 @@ pub(crate) async fn choose(
             return Ok(Some(Chosen { name: name.to_owned(), token, sign_in }));
         }
         person = person.or_else(|| session.map(|_| name));
-        let absent = session.map_or_else(|| failure::absent(identity), |_| "nobody is signed in".to_owned());
+        let caller = recipe.caller.get().unwrap_or_default();
+        let own = || credmint_identities::absence(identity, &caller).to_string();
+        let absent = session.map_or_else(own, |_| "nobody is signed in".to_owned());
         asked.push(format!("{name}: {absent}"));
     }
     let nobody = || (failure::nobody(&recipe.name, &asked, person), REMEMBERED);

@@ -11,7 +11,7 @@ use crate::reader::fields::Fields;
 use crate::reader::item::Item;
 use crate::reader::oidc;
 use crate::reader::shape::{Kind, may, must};
-use crate::reader::{aws_caller, source, spiffe, vault_oidc};
+use crate::reader::{aws_caller, source, spiffe, vault_oidc, workload};
 use crate::tree::Table;
 
 pub(crate) const KINDS: &[Kind<Identity>] = &[
@@ -28,6 +28,12 @@ pub(crate) const KINDS: &[Kind<Identity>] = &[
     Kind { word: "oidc", keys: &[oidc::PROVIDER, CLIENT, oidc::SIGN_IN, PEER], read: oidc::person },
     Kind { word: "aws-caller", keys: &[aws_caller::KEYS, PEER], read: aws_caller::read },
     Kind { word: "vault-oidc", keys: &[vault_oidc::KEYS, PEER], read: vault_oidc::person },
+    Kind { word: "coder", keys: &[workload::FIXED], read: workload::coder },
+    Kind { word: "gitlab", keys: &[&[may("variable")], workload::FIXED], read: workload::gitlab },
+    Kind { word: "hcp-terraform", keys: &[&[may("tag")], workload::FIXED], read: workload::hcp_terraform },
+    Kind { word: "spacelift", keys: &[workload::FIXED], read: workload::spacelift },
+    Kind { word: "env0", keys: &[workload::FIXED], read: workload::env0 },
+    Kind { word: "circleci", keys: &[workload::FIXED], read: workload::circleci },
 ];
 
 pub(crate) fn identity(table: &Table) -> Result<Identity, SettingsError> {

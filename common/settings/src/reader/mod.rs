@@ -22,6 +22,7 @@ mod spiffe;
 mod vault;
 mod vault_oidc;
 mod whole;
+mod workload;
 
 #[cfg(test)]
 mod reference;

@@ -37,7 +37,8 @@ fn indent(line: String) -> String {
 
 const EXAMPLE: &str = r#"[identity.job]
 kind = "env"             # or file, kubernetes, command, client-credentials;
-                         # a person who signs in: oidc, vault-oidc
+                         # a person who signs in: oidc, vault-oidc; a job: coder,
+                         # gitlab, hcp-terraform, spacelift, env0, circleci
 variable = "WORKLOAD_TOKEN"
 
 [issuer.registry-cert]

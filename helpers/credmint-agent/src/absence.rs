@@ -15,6 +15,7 @@ use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName, Secret, Tim
 use crate::agent::Agent;
 use crate::get::{self, Pair};
 use crate::recipe::Recipe;
+use crate::who;
 
 /// What a provisioner of Coder says about a job; empty is the same as not there.
 const BUILD: &str = "CODER_WORKSPACE_BUILD_ID";
@@ -92,7 +93,7 @@ pub(crate) async fn instead(
     deadline: Deadline,
 ) -> Result<Instead, Failure> {
     let Some(job) = job else { return Err(failure) };
-    if !get::has_nobody(agent, recipe, deadline).await {
+    if !who::has_nobody(agent, recipe, deadline).await {
         return Err(failure);
     }
     let route = recipe.route().ok_or_else(|| crate::failure::no_route(&recipe.name))?;

@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use credmint_client_identity::ClientIdentity;
-use credmint_identities::SubjectToken;
 use credmint_issuers::{Before, GrantError, World};
 use credmint_local_machine::clock;
-use credmint_settings::{Identity, Issuer, Person};
+use credmint_settings::Issuer;
 use credmint_vocabulary::{Deadline, Failure, Timestamp};
 use tokio::sync::watch;
 use tokio::time::timeout_at;
@@ -20,9 +19,9 @@ use tokio::time::timeout_at;
 use crate::agent::Agent;
 use crate::entries::{Entry, Landing, Outcome};
 use crate::held::Held;
-use crate::recipe::{Recipe, session_of};
-use crate::sessions::{SessionKey, SignIn};
-use crate::{failure, hook, offline, sessions};
+use crate::recipe::Recipe;
+use crate::who::Chosen;
+use crate::{failure, hook, offline, sessions, who};
 
 /// Gives a fresh entry, fit to be held for a whole run; the last good one if no fresh one can be had soon.
 pub(crate) async fn entry_of(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Outcome {
@@ -189,7 +188,7 @@ async fn mint(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) -> Res
         return Err(short(offline::none_yet(agent, recipe)));
     }
     let certificate = certificate(agent, recipe, deadline).await.map_err(short)?;
-    let subject = choose(agent, recipe, deadline).await?;
+    let subject = who::choose(agent, recipe, deadline).await?;
     let (now, began) = (clock::now(), Instant::now());
     let caller = recipe.caller().map_err(short)?;
     let present = present(agent, recipe);
@@ -264,7 +263,7 @@ pub(crate) async fn preflight(
     deadline: Deadline,
 ) -> Result<Vec<credmint_issuers::Finding>, Failure> {
     let route = recipe.route().ok_or_else(|| failure::no_route(&recipe.name))?;
-    let subject = choose(agent, recipe, deadline).await.map_err(|(failure, _)| failure)?;
+    let subject = who::choose(agent, recipe, deadline).await.map_err(|(failure, _)| failure)?;
     let (now, caller) = (clock::now(), recipe.caller()?);
     let before = Before { requests: &agent.requests, entry: recipe.key.digest(), present: None };
     let (https, authorities) = (&agent.https, &agent.authorities);
@@ -288,100 +287,6 @@ async fn ended_there(
     session.was_refused(agent, deadline).await
 }
 
-/// The identity that had an answer.
-pub(crate) struct Chosen {
-    name: String,
-    /// Its token.
-    pub(crate) token: SubjectToken,
-    /// The sign-in that it is of, if it is a person's.
-    pub(crate) sign_in: Option<SignIn>,
-}
-
-/// Asks the identities in order: absent means the next one, broken means a failure.
-pub(crate) async fn choose(
-    agent: &Rc<Agent>,
-    recipe: &Recipe,
-    deadline: Deadline,
-) -> Result<Option<Chosen>, (Failure, Duration)> {
-    let (mut asked, mut person) = (Vec::new(), None);
-    for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
-        let session = session_of(name, identity);
-        let found = match (session, identity.person()) {
-            (Some(key), Some(person)) => {
-                of_person(agent, recipe, (name, key, person), deadline).await?.map(|(token, own)| (token, Some(own)))
-            }
-            _ => of_workload(agent, recipe, name, identity, deadline).await?.map(|token| (token, None)),
-        };
-        if let Some((token, sign_in)) = found {
-            return Ok(Some(Chosen { name: name.to_owned(), token, sign_in }));
-        }
-        person = person.or_else(|| session.map(|_| name));
-        let caller = recipe.caller.get().unwrap_or_default();
-        let own = || credmint_identities::absence(identity, &caller).to_string();
-        let absent = session.map_or_else(own, |_| "nobody is signed in".to_owned());
-        asked.push(format!("{name}: {absent}"));
-    }
-    let nobody = || (failure::nobody(&recipe.name, &asked, person), REMEMBERED);
-    if asked.is_empty() { Ok(None) } else { Err(nobody()) }
-}
-
-/// Tells whether each identity of a route says that there is nobody: one that is broken says something else.
-pub(crate) async fn has_nobody(agent: &Rc<Agent>, recipe: &Recipe, deadline: Deadline) -> bool {
-    for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
-        let found = match (session_of(name, identity), identity.person()) {
-            (Some(key), Some(person)) => {
-                of_person(agent, recipe, (name, key, person), deadline).await.map(|found| found.is_some())
-            }
-            _ => of_workload(agent, recipe, name, identity, deadline).await.map(|found| found.is_some()),
-        };
-        if !matches!(found, Ok(false)) {
-            return false;
-        }
-    }
-    true
-}
-
-/// Asks the session of a person; signed out is absent, what is over or belongs to another sign-in is a failure. The token comes
-/// with its own sign-in: while it was renewed, somebody may have signed out, or somebody else in.
-async fn of_person(
-    agent: &Rc<Agent>,
-    recipe: &Recipe,
-    (name, key, person): (&str, SessionKey, Person<'_>),
-    deadline: Deadline,
-) -> Result<Option<(SubjectToken, SignIn)>, (Failure, Duration)> {
-    let of_host = |failure| failure::of_host(&recipe.name, failure);
-    let began_with = recipe.sign_ins.iter().copied().find(|(of, _)| *of == key).unwrap_or((key, 0));
-    // The recipe of a run outlives a session: what another person signs in for is none of its business.
-    let session = match agent.sessions.get(key) {
-        Some(session) if session.serves(began_with) => session,
-        None if began_with.1 == 0 => {
-            let caller = recipe.caller.get().ok_or_else(|| of_host(failure::locked()))?;
-            let restored = sessions::restore(agent, (name, key), person, &caller, deadline).await;
-            match restored.map_err(of_host)? {
-                Some(session) if session.serves(began_with) => session,
-                Some(_) => return Err(of_host(failure::another_sign_in(name))),
-                None => return Ok(None),
-            }
-        }
-        None => return Err(of_host(failure::signed_out_meanwhile(name))),
-        Some(_) => return Err(of_host(failure::another_sign_in(name))),
-    };
-    let token = sessions::subject(agent, &session, deadline).await.map_err(of_host)?;
-    Ok(Some((token, session.sign_in)))
-}
-
-async fn of_workload(
-    agent: &Agent,
-    recipe: &Recipe,
-    name: &str,
-    identity: &Identity,
-    deadline: Deadline,
-) -> Result<Option<SubjectToken>, (Failure, Duration)> {
-    let caller = recipe.caller().map_err(|failure| (failure, Duration::ZERO))?;
-    let asked = credmint_identities::ask(identity, &caller, &agent.https, clock::now(), deadline).await;
-    asked.map_err(|error| failure::of_identity(&recipe.name, name, &error))
-}
-
 /// Gives a number between 0 and 1.
 pub(crate) fn jitter() -> f64 {
     let mut byte = [0];
@@ -398,4 +303,4 @@ const PATIENCE_OF_WHO_ASKS_AGAIN: Duration = Duration::from_secs(1);
 /// How long one flight may take in all: it ends before its first waiter does, so that its own words are heard.
 const WHOLE_FLIGHT: Duration = Duration::from_secs(9);
 /// How long a failure is remembered: one `init` asks up to five times, and a person who fixed it should not wait.
-const REMEMBERED: Duration = Duration::from_secs(3);
+pub(crate) const REMEMBERED: Duration = Duration::from_secs(3);

@@ -42,6 +42,7 @@ mod status;
 mod stored;
 mod terraform_login;
 mod told;
+mod who;
 
 use std::alloc::System;
 use std::process::ExitCode;

@@ -20,7 +20,7 @@ use crate::held::Held;
 use crate::recipe::Recipe;
 use crate::server::{Ended, recipe_of};
 use crate::sessions::SignIn;
-use crate::{failure, get, status};
+use crate::{failure, get, status, who};
 
 /// Gives the request of a host, or completes it.
 pub(crate) async fn enrol(agent: &Rc<Agent>, stream: &mut dyn Stream, asked: &Enrol) -> Result<Reply, Ended> {
@@ -42,7 +42,7 @@ async fn request(agent: &Rc<Agent>, recipe: &Rc<Recipe>, offline: &Offline, new:
         return Ok(Reply::Request(RequestStatus { again: true, ..described(recipe, waiting) }));
     }
     let deadline = Deadline::after(Instant::now(), FOR_AN_IDENTITY);
-    let chosen = get::choose(agent, recipe, deadline).await.map_err(|(failure, _)| failure)?;
+    let chosen = who::choose(agent, recipe, deadline).await.map_err(|(failure, _)| failure)?;
     let token = chosen.as_ref().map(|chosen| &chosen.token);
     let kept = (&agent.requests, entry);
     let made = credmint_issuers::request(offline, token, kept, new, clock::now()).await;

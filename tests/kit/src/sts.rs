@@ -54,6 +54,7 @@ struct Keys {
     token: String,
     role: &'static str,
     session: String,
+    end: u64,
 }
 
 struct Account {
@@ -189,11 +190,11 @@ fn hand_out(
 ) -> (String, String) {
     let number = account.keys.len() + 1;
     let times = if account.grows { number as u64 } else { 1 };
-    let end = rfc3339(unix_time() + asked.unwrap_or(account.life * times));
+    let end = unix_time() + asked.unwrap_or(account.life * times);
     let session = form.get("RoleSessionName").cloned().unwrap_or_default();
     let (secret, token) = (random::secret("secret-key"), random::secret("session"));
-    let keys = Keys { id: format!("ASIASTRICTSTRICT{number:04}"), secret, token, role, session: session.clone() };
-    let body = granted(&form["Action"], &keys, &end, more);
+    let keys = Keys { id: format!("ASIASTRICTSTRICT{number:04}"), secret, token, role, session: session.clone(), end };
+    let body = granted(&form["Action"], &keys, &rfc3339(end), more);
     account.keys.push(keys);
     (body, session)
 }

@@ -1,22 +1,17 @@
 //! Judges what arrives at the fake of STS: a token of an issuer, or a request that was signed with keys.
 //!
-//! A form or a request comes in, a refusal in the words of AWS goes out, or what was meant. It fetches the issuer's keys as AWS does, and rebuilds
-//! what was signed from what arrived. It takes nothing from the program that it judges. Signature Version 4; RFC 7515, RFC 7519.
+//! A form or a request comes in, a refusal in the words of AWS goes out, or what was meant. It rebuilds what was signed from what arrived. It takes nothing from the program that it judges. Signature Version 4; RFC 7515, RFC 7519.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::hmac::{HMAC_SHA256, Key, sign};
-use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_FIXED, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
-};
-use serde_json::Value;
 
 use super::{AUDIENCE, Keys, NEXT, REGION, ROLE};
 use crate::arrived::Arrived;
-use crate::encoding::{from_base64, rfc3339};
-use crate::http::Request;
+use crate::encoding::rfc3339;
+use crate::jwt::{self, Fault};
 
 /// Code and message of a refusal.
 pub(super) type Refusal = (&'static str, String);
@@ -85,54 +80,19 @@ fn session(form: &BTreeMap<String, String>, longest: u64) -> Result<Option<u64>,
     Ok(life)
 }
 
-/// Verifies a JWT as AWS does: signature, issuer, audience, end.
+/// Verifies a JWT as AWS does, and says what is wrong with it in AWS's words.
 fn token_fits(token: &str, issuer: &str, now: u64) -> Result<(), Refusal> {
-    let invalid = |why: &str| ("InvalidIdentityToken", why.to_owned());
-    let [head, body, signature] = token.split('.').collect::<Vec<_>>()[..] else {
-        return Err(invalid("The ID Token provided is not a valid JWT"));
-    };
-    let json = |part: &str| serde_json::from_slice::<Value>(&from_base64(part)).unwrap_or_default();
-    let (header, claims) = (json(head), json(body));
-    if claims["iss"] != issuer {
-        return Err(invalid("No OpenIDConnect provider found in your account for the issuer"));
-    }
-    let signed = format!("{head}.{body}");
-    if !verified(issuer, &header, signed.as_bytes(), &from_base64(signature)) {
-        return Err(invalid("Couldn't verify the signature of the token"));
-    }
-    let audience = &claims["aud"];
-    let meant = audience == AUDIENCE || audience.as_array().is_some_and(|all| all.iter().any(|one| one == AUDIENCE));
-    if !meant {
-        return Err(invalid("Incorrect token audience"));
-    }
-    if claims["exp"].as_u64().is_none_or(|end| end <= now) {
-        return Err((
-            "ExpiredTokenException",
-            "Token expired: current date/time must be before the expiration date/time".to_owned(),
-        ));
-    }
-    Ok(())
-}
-
-/// Verifies with the key of that name which the issuer publishes.
-fn verified(issuer: &str, header: &Value, signed: &[u8], signature: &[u8]) -> bool {
-    let fetch = |url: &str| Request::new("GET", url).send().json();
-    let discovered = fetch(&format!("{issuer}/.well-known/openid-configuration"));
-    let keys = fetch(discovered["jwks_uri"].as_str().unwrap_or_default());
-    let Some(key) = keys["keys"].as_array().and_then(|keys| keys.iter().find(|key| key["kid"] == header["kid"])) else {
-        return false;
-    };
-    let part = |name: &str| from_base64(key[name].as_str().unwrap_or_default());
-    match header["alg"].as_str() {
-        Some("ES256") => {
-            let point = [vec![4], part("x"), part("y")].concat();
-            UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(signed, signature).is_ok()
+    let invalid = |why: &str| Err(("InvalidIdentityToken", why.to_owned()));
+    match jwt::judge(token, issuer, AUDIENCE, now) {
+        Ok(_) => Ok(()),
+        Err(Fault::NoJwt) => invalid("The ID Token provided is not a valid JWT"),
+        Err(Fault::Issuer) => invalid("No OpenIDConnect provider found in your account for the issuer"),
+        Err(Fault::Signature) => invalid("Couldn't verify the signature of the token"),
+        Err(Fault::Audience) => invalid("Incorrect token audience"),
+        Err(Fault::Over) => {
+            let why = "Token expired: current date/time must be before the expiration date/time";
+            Err(("ExpiredTokenException", why.to_owned()))
         }
-        Some("RS256") => {
-            let key = RsaPublicKeyComponents { n: part("n"), e: part("e") };
-            key.verify(&RSA_PKCS1_2048_8192_SHA256, signed, signature).is_ok()
-        }
-        _ => false,
     }
 }
 
@@ -163,6 +123,9 @@ pub(super) fn signed_by(arrived: &Arrived, handed_out: &[Keys], now: u64) -> Res
     let date = time.get(..8).unwrap_or_default();
     if scope != format!("{date}/{REGION}/sts/aws4_request") {
         return Err(denied("SignatureDoesNotMatch"));
+    }
+    if keys.end <= now {
+        return Err(("ExpiredToken", "The security token included in the request is expired".to_owned()));
     }
     let canonical = canonical(arrived, &names);
     let signed = format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{}", hash(canonical.as_bytes()));

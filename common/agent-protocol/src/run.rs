@@ -40,6 +40,9 @@ pub struct RunWanted {
     /// Providers of the settings whose credentials the program is to have, by their names or hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub providers: Vec<String>,
+    /// How long their credentials are to live at most, in seconds, as far as their issuers let anybody choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_seconds: Option<u64>,
 }
 
 /// A provider mirror that stands for registries in a run.
@@ -102,6 +105,9 @@ pub struct RunProvider {
     /// Variables that are to name an empty file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub emptied: Vec<String>,
+    /// What the person should know of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
 }
 
 /// The proxy of a run, which is at its port.

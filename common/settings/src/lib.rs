@@ -16,6 +16,7 @@ mod person;
 mod policy;
 mod reader;
 mod route;
+mod short;
 mod source;
 mod spiffe;
 mod text;
@@ -41,6 +42,7 @@ pub use issuer::{
 pub use person::Person;
 pub use policy::{AfterRun, Allow, Policy, WhenAbsent};
 pub use route::{CallerReads, Route, Settings};
+pub use short::TooShort;
 pub use source::Source;
 pub use spiffe::{SPIFFE_ENDPOINT_SOCKET, SpiffeIdentity, SpiffeWorkload};
 pub use text::template::{TemplateError, TemplatePart, template_parts};

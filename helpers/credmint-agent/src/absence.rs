@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use credmint_agent_protocol::Credential;
+use credmint_identities::Caller;
 use credmint_local_machine::clock;
 use credmint_settings::{Settings, WhenAbsent};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName, Secret, Timestamp};
@@ -20,7 +21,8 @@ use crate::who;
 /// What a provisioner of Coder says about a job; empty is the same as not there.
 const BUILD: &str = "CODER_WORKSPACE_BUILD_ID";
 const TRANSITION: &str = "CODER_WORKSPACE_TRANSITION";
-const READS: &[&str] = &[BUILD, TRANSITION];
+/// Both of them.
+pub(crate) const READS: &[&str] = &[BUILD, TRANSITION];
 
 /// Lists what of the caller's environment tells a job without a user from one with a user.
 pub(crate) fn reads(settings: &Settings, name: &RouteName) -> &'static [&'static str] {
@@ -50,6 +52,12 @@ impl Job {
             (true, true) if is(TRANSITION, b"start") => Some(Self::Start),
             (true, true) => Some(Self::End),
         }
+    }
+
+    /// Finds out which it is from all that was read of a caller.
+    pub(crate) fn of_caller(caller: &Caller) -> Option<Self> {
+        let own = |name: &&str| Some(((*name).to_owned(), caller.environment.get(*name)?.copied()));
+        Self::of(&READS.iter().filter_map(own).collect::<Vec<_>>())
     }
 
     /// Tells whether it goes on without its user: to end something needs no more than to make it would.

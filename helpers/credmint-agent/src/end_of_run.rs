@@ -34,8 +34,11 @@ pub(crate) fn drop_left(agent: &Agent, run: RunNumber) {
     agent.take_left_by(run, is_to_end).into_iter().for_each(|entry| agent.drop_entry(entry));
 }
 
-/// Tells whether it was handed out, can be revoked, and the settings want that.
+/// Tells whether it was handed out, can be revoked, and the settings want that; or is of no use to any other run.
 fn is_to_end(entry: &Entry) -> bool {
+    if entry.recipe.run.get().is_some_and(|run| run.is_special) {
+        return !entry.lease.is_sealed();
+    }
     let wanted = entry.recipe.route().is_some_and(|route| route.host.policy.after_run == AfterRun::Revoke);
     wanted && entry.is_handed_out() && entry.lease.is_open()
 }

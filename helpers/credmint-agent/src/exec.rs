@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use credmint_agent_protocol::{
     Got, Reply, RunEnd, RunHost, RunMirror, RunOpen, RunOver, RunProxy, RunStatus, RunWanted,
@@ -15,14 +16,15 @@ use credmint_settings::{Deliver, Host, Settings};
 use credmint_vocabulary::{Failure, FailureKind, Hostname, NoProxy, printable};
 use url::Url;
 
+use crate::absence::{self, Job};
 use crate::agent::Agent;
 use crate::answers;
 use crate::asking::Asking;
 use crate::bridge::{Mirror, OpenRun, WayOut};
 use crate::connection::{Stream, receive, send};
 use crate::end_of_run;
-use crate::recipe::{EntryKey, Recipe};
-use crate::run_provider::{self, Wanted};
+use crate::recipe::{EntryKey, OfRun, Recipe};
+use crate::run_provider::{self, Saying, Wanted};
 use crate::server::{Ended, all_reads_of, caller_of};
 use crate::services::{self, Said};
 use crate::status;
@@ -41,15 +43,17 @@ pub(crate) async fn run(
     }
     agent.metrics.want(&settings);
     agent.stay(settings.agent.idle_exit);
-    let caller = caller_of(stream, all_reads_of(&settings)).await?;
-    let asking = Asking::of(peer, wanted.phase.as_deref())?;
-    let providers = run_provider::wanted(agent, &settings, &wanted.providers, (&caller, &asking))?;
+    let (caller, asking) = (read(stream, &settings, wanted).await?, Asking::of(peer, wanted.phase.as_deref())?);
+    let ttl = wanted.ttl_seconds.map(Duration::from_secs);
+    let saying = Saying { caller: &caller, asking: &asking, ttl };
+    let providers = run_provider::wanted(agent, &settings, &wanted.providers, &saying)?;
     let recipes = recipes(agent, &settings, &caller);
     let mirrors = wanted.mirrors.iter().filter_map(|wanted| mirror(&recipes, wanted)).collect();
     let open = OpenRun::listen(agent, facts(wanted, peer, names(&recipes, &providers)), mirrors).await?;
     note(agent, wanted);
-    providers.iter().for_each(|provider| provider.whole.lend_to(open.number()));
-    let fetched = run_provider::fetch(agent, providers).await?;
+    let of_run = OfRun { number: open.number(), is_special: ttl.is_some() };
+    providers.iter().for_each(|provider| provider.whole.lend_to(of_run));
+    let fetched = run_provider::fetch(agent, providers, Job::of_caller(&caller)).await?;
     let directory = RunDirectory::make().map_err(|error| unusable(&error))?;
     let said = services::of_run(agent, &recipes, &wanted.described).await;
     let opened = opened(&open, &directory, (&recipes, said), &settings);
@@ -66,6 +70,15 @@ pub(crate) async fn run(
     let (failures, not_revoked) =
         (open.failures().iter().map(Into::into).collect(), not_revoked.iter().map(Into::into));
     Ok(Reply::RunOver(RunOver { failures, not_revoked: not_revoked.collect() }))
+}
+
+/// Reads from the caller what its routes want, and what tells a job without a user.
+async fn read(stream: &mut dyn Stream, settings: &Settings, wanted: &RunWanted) -> Result<Caller, Ended> {
+    let mut reads = all_reads_of(settings);
+    if !wanted.providers.is_empty() {
+        reads.environment.extend(absence::READS.iter().map(|name| (*name).to_owned()));
+    }
+    Ok(caller_of(stream, reads).await?)
 }
 
 /// What `credmint status` says of a run: its caller names the program, the kernel the process.

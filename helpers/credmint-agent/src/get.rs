@@ -116,7 +116,7 @@ async fn entry_soon(agent: &Rc<Agent>, recipe: &Rc<Recipe>, deadline: Deadline) 
 fn use_now(recipe: &Recipe, outcome: Outcome) -> Outcome {
     outcome.inspect(|entry| {
         entry.used.set(clock::now());
-        entry.holders.borrow_mut().note(recipe.run.get());
+        entry.holders.borrow_mut().note(recipe.run.get().map(|run| run.number));
     })
 }
 

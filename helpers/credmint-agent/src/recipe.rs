@@ -50,7 +50,16 @@ pub(crate) struct Recipe {
     /// How the certificate is made that the issuer wants to see.
     pub(crate) certificate: Option<Rc<Self>>,
     /// The run that it is used for, if it is made for one.
-    pub(crate) run: Cell<Option<RunNumber>>,
+    pub(crate) run: Cell<Option<OfRun>>,
+}
+
+/// Says which run a recipe is for.
+#[derive(Clone, Copy)]
+pub(crate) struct OfRun {
+    /// Its number.
+    pub(crate) number: RunNumber,
+    /// Whether no settings but the run's own ask for the same: afterwards it is of no use to anybody.
+    pub(crate) is_special: bool,
 }
 
 /// Says which of a route's issuers is meant.
@@ -134,7 +143,7 @@ impl Recipe {
     }
 
     /// Has all that is made by it be for a run.
-    pub(crate) fn lend_to(&self, run: RunNumber) {
+    pub(crate) fn lend_to(&self, run: OfRun) {
         self.all().for_each(|one| one.run.set(Some(run)));
     }
 

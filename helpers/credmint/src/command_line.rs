@@ -202,7 +202,7 @@ pub(crate) struct LoginArguments {
     pub(crate) json: bool,
 }
 
-fn lifetime(text: &str) -> Result<Duration, &'static str> {
+pub(crate) fn lifetime(text: &str) -> Result<Duration, &'static str> {
     credmint_settings::duration(text).ok_or("a time looks like 8h, 30m or 1h30m")
 }
 

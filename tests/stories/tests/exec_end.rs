@@ -1,4 +1,4 @@
-//! The end of a run of `credmint exec --provider`: what was granted for it, and nobody else has, is revoked.
+//! What a run of `credmint exec --provider` is given: for how long, to whom, and that it is revoked with the end of the run.
 //! OpenBao and the OpenID Provider are real.
 #![expect(clippy::expect_used, reason = "a story stops at what is not so")]
 
@@ -119,4 +119,78 @@ fn what_could_not_be_revoked_is_said_and_no_run_waits_for_long() {
     place.bao.go_on();
     place.user.canary.watch("client token", &token);
     place.user.canary.check(&place.user.home);
+}
+
+#[test]
+fn a_run_that_wants_a_shorter_life_has_an_entry_of_its_own() {
+    let mut user = User::move_in();
+    let issuers = "[issuer.own]\nkind = \"local-ca\"\ncommon_name = \"me\"\n\n\
+                   [issuer.pass]\nkind = \"oidc\"\n\n\
+                   [issuer.aws]\nkind = \"aws-sts\"\nrole_arn = \"arn:aws:iam::123456789012:role/x\"\nregion = \"eu-central-1\"\nduration = \"1h\"\n\n";
+    let provider = |name: &str, issuer: &str, more: &str| {
+        format!("[provider.{name}]\nidentity = \"job\"\nissuer = \"{issuer}\"\n{more}\n")
+    };
+    let all = provider("prod", "own", "exec = \"kubernetes\"")
+        + &provider("lab", "pass", "exec = \"gitlab\"")
+        + &provider("aws", "aws", "");
+    user.secret_variable("WORKLOAD_TOKEN", "subject token", "an-opaque-token-of-a-job");
+    ["GITLAB_TOKEN", "KUBE_CLIENT_KEY_DATA"].iter().for_each(|name| user.canary.allow_variable(name));
+    user.settings(&(env_identity("WORKLOAD_TOKEN") + issuers + &all));
+    let exec = |ttl: &str, name: &str, line: &str| {
+        let run = user.home.run(executable("credmint")).args(["exec", "--provider", name, "--ttl", ttl, "--"]);
+        run.args(["/bin/sh", "-c", line]).output()
+    };
+    let lives = || -> Vec<u64> {
+        let status = user.credmint(&["status", "--json"]).json();
+        let entries = status["agent"]["entries"].as_array().cloned().unwrap_or_default();
+        entries.iter().filter_map(|entry| entry["remaining_seconds"].as_u64()).collect()
+    };
+    let usual = || {
+        user.home.run("credmint-kubernetes").arg("prod").answer().output().success();
+        assert!(matches!(lives().as_slice(), [3540..=3600]), "{:?}", lives());
+    };
+    // 1. A quarter of an hour, for who asks for that, whatever is kept for others.
+    usual();
+    let ends = |seconds| format!("echo \"$KUBE_CLIENT_CERT_DATA\" | openssl x509 -noout -checkend {seconds}");
+    let line = format!("{} && ! {}", ends(800), ends(910));
+    let quarter = exec("15m", "prod", &line).success();
+    assert_eq!(quarter.stderr, "");
+    // 2. Who says nothing has the usual one, as before.
+    usual();
+    // 3. Where nobody can choose, that is said; where it is too short, nothing is started.
+    let said = exec("15m", "lab", "true").success().stderr;
+    assert!(said.contains("the issuer of provider/lab alone decides how long"), "{said}");
+    let short = exec("5m", "aws", "echo started");
+    assert!(short.code == Some(64) && short.stdout.is_empty(), "{short:?}");
+    assert!(short.stderr.contains("grants nothing that lives for less than 15m"), "{}", short.stderr);
+    assert!(short.stderr.contains("hint: credmint exec --ttl 15m --provider aws"), "{}", short.stderr);
+    // 4. People see what is asked for.
+    let explained = user.credmint(&["explain", "provider/aws"]).stdout;
+    assert!(explained.replace("\n             ", " ").contains("to live for 1h"), "{explained}");
+    user.canary.check(&user.home);
+}
+
+#[test]
+fn a_run_of_a_job_without_a_user_gets_what_the_settings_have_for_it_coder_9120() {
+    let mut user = User::move_in();
+    let tables = "[identity.push]\nkind = \"env\"\nvariable = \"PUSH_TOKEN\"\n\n[issuer.pass]\nkind = \"oidc\"\n\n\
+        [issuer.aws]\nkind = \"aws-sts\"\nrole_arn = \"arn:aws:iam::123456789012:role/x\"\nregion = \"eu-central-1\"\n\n\
+        [provider.lab]\nidentity = \"job\"\nissuer = \"pass\"\nexec = \"gitlab\"\nwhen_absent = \"fallback\"\nfallback_identity = \"push\"\n\n\
+        [provider.aws]\nidentity = \"job\"\nissuer = \"aws\"\nwhen_absent = \"placeholder\"\n";
+    user.settings(&(env_identity("WORKLOAD_TOKEN") + tables));
+    user.secret_variable("PUSH_TOKEN", "token of pushes", "the-token-of-pushes");
+    user.canary.allow_variable("GITLAB_TOKEN");
+    let exec = |build: &str| {
+        let line = "test ${#GITLAB_TOKEN} = 19 && echo \"$AWS_ACCESS_KEY_ID $AWS_CONTAINER_CREDENTIALS_FULL_URI\"";
+        let run = user.home.run(executable("credmint")).args(["exec", "--provider", "lab", "--provider", "aws", "--"]);
+        let run = run.args(["/bin/sh", "-c", line]).env("CODER_WORKSPACE_TRANSITION", "start");
+        run.env("CODER_WORKSPACE_BUILD_ID", build).output()
+    };
+    // 1. A template push: the fallback, and keys that open nothing.
+    assert_eq!(exec("").success().stdout, "CREDMINTPLACEHOLDER0 \n");
+    // 2. A start has a user, who has to be there.
+    let started = exec("b");
+    assert!(started.code == Some(77) && started.stdout.is_empty(), "{started:?}");
+    assert!(started.stderr.contains("the owner of this workspace has no token at Coder"), "{}", started.stderr);
+    user.canary.check(&user.home);
 }

@@ -2,7 +2,7 @@
 //! Settings and a provider's name come in, settings in which that provider passes the token on go out.
 //! Touches nothing. `protocol-spec/bridge-protocol.md` §11.
 
-use credmint_settings::{Channel, Issuer, OidcToken, Settings};
+use credmint_settings::{Channel, Issuer, OidcToken, Settings, WhenAbsent};
 use credmint_vocabulary::Phase;
 
 /// Makes the settings of an assertion; `None` where the program gets what the issuer grants.
@@ -18,6 +18,12 @@ pub(super) fn settings(settings: &Settings, name: &str, channel: Channel, phase:
     all.issuers.insert(own.clone(), Issuer::Oidc(OidcToken { audience: audience(issuer) }));
     let host = &mut all.providers.get_mut(name)?.host;
     (host.issuer, host.policy.plan_issuer) = (own, None);
+    if let WhenAbsent::Fallback { issuer, .. } = &mut host.policy.when_absent {
+        let own = format!("{issuer}{SUFFIX}");
+        let audience = settings.issuers.get(issuer).and_then(audience);
+        all.issuers.insert(own.clone(), Issuer::Oidc(OidcToken { audience }));
+        *issuer = own;
+    }
     Some(all)
 }
 

@@ -3,6 +3,7 @@
 //! Hands out what the settings say, for this run alone. `protocol-spec/bridge-protocol.md` §11.
 
 mod assertion;
+mod short;
 mod variables;
 
 use std::rc::Rc;
@@ -14,6 +15,7 @@ use credmint_protocols::{AccessKeys, AnswerError, Credential};
 use credmint_settings::{Channel, Settings};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName};
 
+use crate::absence::{self, Instead, Job};
 use crate::agent::Agent;
 use crate::asking::Asking;
 use crate::bridge::OpenRun;
@@ -31,6 +33,25 @@ pub(crate) struct Wanted {
     recipe: Rc<Recipe>,
     /// That with all that may take its place.
     pub(crate) whole: Rc<Recipe>,
+    remark: Option<String>,
+}
+
+/// What a run says of all its providers.
+pub(crate) struct Saying<'a> {
+    /// What was read from its caller.
+    pub(crate) caller: &'a Caller,
+    /// Who asks, and what the run is about.
+    pub(crate) asking: &'a Asking,
+    /// How long a credential is to live at most.
+    pub(crate) ttl: Option<Duration>,
+}
+
+/// What the program of a run gets.
+pub(crate) enum Fetched {
+    /// A credential.
+    Granted(Pair),
+    /// Keys that open nothing: a job without a user.
+    Placeholder(Box<credmint_agent_protocol::Credential>),
 }
 
 /// Finds the providers that are wanted, each once; or says which one a run cannot have.
@@ -38,11 +59,11 @@ pub(crate) fn wanted(
     agent: &Agent,
     settings: &Rc<Settings>,
     names: &[String],
-    (caller, asking): (&Caller, &Asking),
+    saying: &Saying<'_>,
 ) -> Result<Vec<Wanted>, Failure> {
     let mut all: Vec<Wanted> = Vec::new();
     for asked in names {
-        let next = one(agent, settings, asked, (caller, asking))?;
+        let next = one(agent, settings, asked, saying)?;
         if all.iter().any(|own| own.name == next.name) {
             continue;
         }
@@ -54,12 +75,8 @@ pub(crate) fn wanted(
     Ok(all)
 }
 
-fn one(
-    agent: &Agent,
-    settings: &Rc<Settings>,
-    asked: &str,
-    (caller, asking): (&Caller, &Asking),
-) -> Result<Wanted, Failure> {
+fn one(agent: &Agent, settings: &Rc<Settings>, asked: &str, saying: &Saying<'_>) -> Result<Wanted, Failure> {
+    let asking = saying.asking;
     let asked = asked.strip_prefix("provider/").unwrap_or(asked);
     let (name, provider) = settings.provider(asked).ok_or_else(|| unknown(asked))?;
     if provider.host.confirm {
@@ -72,14 +89,22 @@ fn one(
     let channel = provider.exec.ok_or_else(|| unsaid(name))?;
     let route = RouteName::Provider(name.to_owned());
     asking.judge(&route, provider.host.policy.allow.as_ref())?;
-    let own = assertion::settings(settings, name, channel, asking.phase).map_or_else(|| Rc::clone(settings), Rc::new);
-    let recipe = status::recipe(agent, &own, route.clone(), caller).ok_or_else(|| failure::no_route(&route))?;
+    let short = saying.ttl.map(|life| short::settings(settings, name, life)).transpose()?;
+    let remark = short.as_ref().filter(|(_, chooses)| !chooses).map(|_| short::remark(name));
+    let settings = short.map_or_else(|| Rc::clone(settings), |(own, _)| Rc::new(own));
+    let own = assertion::settings(&settings, name, channel, asking.phase).map_or(settings, Rc::new);
+    let recipe = status::recipe(agent, &own, route.clone(), saying.caller).ok_or_else(|| failure::no_route(&route))?;
     let whole = Rc::new(recipe);
-    Ok(Wanted { name: name.to_owned(), channel, recipe: Rc::clone(whole.during(asking.phase)), whole })
+    let name = name.to_owned();
+    Ok(Wanted { name, channel, recipe: Rc::clone(whole.during(asking.phase)), whole, remark })
 }
 
 /// Has the credentials of all of them, or fails before anything starts.
-pub(crate) async fn fetch(agent: &Rc<Agent>, wanted: Vec<Wanted>) -> Result<Vec<(Wanted, Pair)>, Failure> {
+pub(crate) async fn fetch(
+    agent: &Rc<Agent>,
+    wanted: Vec<Wanted>,
+    job: Option<Job>,
+) -> Result<Vec<(Wanted, Fetched)>, Failure> {
     let deadline = Deadline::after(Instant::now(), PATIENCE);
     let begin = |wanted: Wanted| {
         let (agent, recipe) = (Rc::clone(agent), Rc::clone(&wanted.recipe));
@@ -89,24 +114,47 @@ pub(crate) async fn fetch(agent: &Rc<Agent>, wanted: Vec<Wanted>) -> Result<Vec<
     let mut all = Vec::new();
     for (wanted, flight) in asked {
         let landed = flight.await.unwrap_or_else(|_| Err(failure::too_slow(&wanted.recipe.name)));
-        all.push((wanted, landed?));
+        all.push(match landed {
+            Ok(pair) => (wanted, Fetched::Granted(pair)),
+            Err(failure) => instead(agent, wanted, (job, failure), deadline).await?,
+        });
     }
     Ok(all)
 }
 
+/// Has what a job gets that has no user, or fails.
+async fn instead(
+    agent: &Rc<Agent>,
+    wanted: Wanted,
+    why: (Option<Job>, Failure),
+    deadline: Deadline,
+) -> Result<(Wanted, Fetched), Failure> {
+    let routes = (&wanted.recipe, wanted.whole.fallback.as_ref());
+    Ok(match absence::instead(agent, routes, why, deadline).await? {
+        Instead::Fallback(recipe, pair) => (Wanted { recipe, ..wanted }, Fetched::Granted(pair)),
+        Instead::Placeholder(keys) => {
+            // An endpoint would go on asking for what nobody gets.
+            (Wanted { channel: Channel::AwsKeys, ..wanted }, Fetched::Placeholder(keys))
+        }
+    })
+}
+
 /// Opens the endpoints, and says what the program finds in its environment.
-pub(crate) fn open(open: &OpenRun, fetched: Vec<(Wanted, Pair)>) -> Result<Vec<RunProvider>, Failure> {
-    let of_one = |(wanted, pair): (Wanted, Pair)| {
-        let Wanted { name, channel, recipe, .. } = wanted;
+pub(crate) fn open(open: &OpenRun, fetched: Vec<(Wanted, Fetched)>) -> Result<Vec<RunProvider>, Failure> {
+    let of_one = |(wanted, fetched): (Wanted, Fetched)| {
+        let Wanted { name, channel, recipe, remark, .. } = wanted;
         let endpoint = match channel.is_endpoint() {
             true => Some((open.open_endpoint(channel, &recipe)?, open.endpoint(channel))),
             false => None,
         };
-        let variables = variables::of(channel, (&name, &recipe), endpoint, &pair)?;
+        let variables = match fetched {
+            Fetched::Granted(pair) => variables::of(channel, (&name, &recipe), endpoint, &pair)?,
+            Fetched::Placeholder(keys) => variables::of_placeholder(*keys),
+        };
         let is_set = |name: &&&str| variables.contains_key(**name);
         let left_out = channel.left_out().iter().filter(|name| !is_set(name)).map(|name| (*name).to_owned()).collect();
         let emptied = channel.emptied().iter().map(|name| (*name).to_owned()).collect();
-        Ok(RunProvider { name, channel: channel.word().to_owned(), variables, left_out, emptied })
+        Ok(RunProvider { name, channel: channel.word().to_owned(), variables, left_out, emptied, remark })
     };
     fetched.into_iter().map(of_one).collect()
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use credmint_agent_protocol::WireSecret;
+use credmint_agent_protocol::{Credential as Placeholder, WireSecret};
 use credmint_protocols::google_account::{self, Account, Impersonation};
 use credmint_protocols::{AnswerError, Credential};
 use credmint_settings::{Channel, GoogleSts, Issuer};
@@ -24,7 +24,7 @@ pub(super) fn of(
     endpoint: Option<(Secret<String>, String)>,
     pair: &Pair,
 ) -> Result<Variables, Failure> {
-    let issuer = original(recipe, name);
+    let issuer = original(recipe);
     let mut all: Pairs = match endpoint {
         Some((token, address)) => {
             of_endpoint(channel, token, &address, issuer).map_err(|error| unfit(recipe, &error))?
@@ -43,9 +43,18 @@ pub(super) fn of(
     Ok(all.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect())
 }
 
+/// Writes keys that open nothing, for a job without a user.
+pub(super) fn of_placeholder(keys: Placeholder) -> Variables {
+    let Placeholder { access_key_id, secret_access_key, session_token, .. } = keys;
+    let own = [("AWS_SECRET_ACCESS_KEY", secret_access_key), ("AWS_SESSION_TOKEN", session_token)];
+    let id = access_key_id.map(|id| ("AWS_ACCESS_KEY_ID", WireSecret::from(Secret::new(id))));
+    let own = own.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    own.chain(id).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
 /// Finds the issuer of the person's own settings: that of an assertion stands beside it.
-fn original<'a>(recipe: &'a Recipe, name: &str) -> Option<&'a Issuer> {
-    let used = &recipe.settings.providers.get(name)?.host.issuer;
+fn original(recipe: &Recipe) -> Option<&Issuer> {
+    let used = recipe.route()?.issuer_name;
     let own = used.strip_suffix(super::assertion::SUFFIX).unwrap_or(used);
     recipe.settings.issuers.get(own)
 }

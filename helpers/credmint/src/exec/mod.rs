@@ -26,11 +26,14 @@ mod variables;
 use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
+use credmint_agent_protocol::RunWanted;
 use credmint_local_machine::environment;
 use credmint_vocabulary::{Failure, FailureKind, Hostname, Phase, printable};
 
+use crate::command_line::lifetime;
 use crate::out;
 use carrier::{Carrier, Ways};
 use mirrors::Mirrors;
@@ -59,6 +62,9 @@ pub(crate) struct ExecArguments {
     /// CREDMINT_PHASE.
     #[arg(long, value_name = "PHASE", value_parser = phase::parse)]
     phase: Option<Phase>,
+    /// How long what `--provider` gives may live at most, for example 15m, where its issuer lets anybody choose.
+    #[arg(long, value_name = "TIME", value_parser = lifetime, requires = "providers")]
+    ttl: Option<Duration>,
     /// The program and its arguments, after `--`.
     #[arg(value_name = "CMD", required = true, last = true)]
     command: Vec<OsString>,
@@ -72,8 +78,7 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     };
     let pem = arguments.env.as_deref().map(state::pem).transpose()?;
     let ways = Ways::of(arguments.carrier, mirrors(program)?);
-    let (mut open, connection) =
-        OpenRun::begin(program, &ways, (&arguments.providers, phase::of(arguments.phase, providers::phase(words))))?;
+    let (mut open, connection) = OpenRun::begin(program, &ways, wanted_of(arguments))?;
     let has_any = !open.hosts.is_empty() || !open.confirm.is_empty() || !open.providers.is_empty();
     configuration::leave_to_outer_run(&mut open, program)?;
     say_who_is_left_out(&open.confirm);
@@ -106,6 +111,13 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
         }
         Err(error) => not_started(program, &error),
     })
+}
+
+/// Says what the options want of the providers.
+fn wanted_of(arguments: &ExecArguments) -> RunWanted {
+    let phase = phase::of(arguments.phase, providers::phase(&arguments.command));
+    let (providers, ttl_seconds) = (arguments.providers.clone(), arguments.ttl.map(|ttl| ttl.as_secs()));
+    RunWanted { providers, phase, ttl_seconds, ..RunWanted::default() }
 }
 
 /// Says of which hosts each use is judged, by a person or by who asks: a run would be a way around that.

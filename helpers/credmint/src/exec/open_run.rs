@@ -74,20 +74,15 @@ pub(crate) enum Over {
 
 impl OpenRun {
     /// Begins one, and starts an agent if there is none.
-    pub(crate) fn begin(
-        program: &OsStr,
-        ways: &Ways,
-        (names, phase): (&[String], Option<String>),
-    ) -> Result<(Self, Connection), Failure> {
+    pub(crate) fn begin(program: &OsStr, ways: &Ways, wanted: RunWanted) -> Result<(Self, Connection), Failure> {
         let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
         // Who reaches them by their names reads their documents, too.
         let described = if ways.has_blocks { configuration::described(program)? } else { show::names_of_run()? };
         let (mirrors, proxy) = (ways.mirrors.wanted(), ways.has_proxy.then(proxy::wanted));
         let (settings, program) = (agent::settings(), printable(&name, 60));
-        let providers = names.to_vec();
-        let wanted =
-            RunWanted { settings, program, described, mirrors, proxy, providers, phase, ..RunWanted::default() };
-        let (open, connection) = providers::waiting_for(names, || agent::open_run(wanted))?;
+        let names = wanted.providers.clone();
+        let wanted = RunWanted { settings, program, described, mirrors, proxy, ..wanted };
+        let (open, connection) = providers::waiting_for(&names, || agent::open_run(wanted))?;
         let RunOpen { port, directory, hosts, confirm, registries, proxy, providers } = open;
         if providers.is_empty() && !names.is_empty() {
             return Err(providers::unknown_to_agent());

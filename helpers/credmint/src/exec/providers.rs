@@ -11,7 +11,7 @@ use std::time::Duration;
 use credmint_agent_protocol::RunProvider;
 use credmint_local_machine::{environment, files};
 use credmint_settings::{Channel, Settings};
-use credmint_vocabulary::{Failure, FailureKind, Phase};
+use credmint_vocabulary::{Failure, FailureKind, Phase, printable};
 
 use super::variables::Variable;
 use crate::out;
@@ -54,6 +54,7 @@ pub(crate) fn variables(providers: Vec<RunProvider>, directory: &Path) -> Result
     let mut all = Vec::new();
     for provider in providers {
         say_what_is_left_out(&provider);
+        provider.remark.iter().for_each(|remark| out::remark(&printable(remark, 300)));
         all.extend(provider.left_out.into_iter().map(Variable::left_out));
         for name in provider.emptied {
             all.push(Variable::open(name, empty_file(directory)?));

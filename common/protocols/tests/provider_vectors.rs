@@ -2,10 +2,11 @@
 //!
 //! The body is a credential as the agent gives it. Keys: `rule` and `comment` are for people, `now` is the time.
 //! - `expect: answer`: `stdout` (one line each) is what is printed; a line break ends it, but for Vault.
-//! - `expect: refusal`: nothing is printed, `why` says the reason; each program then ends with a status other than 0, but for Google's.
+//! - `expect: refusal`: nothing is printed, `why` says the reason; Google's program says it on standard output.
 //! - `expect: malformed call`: the same, before anybody is asked.
-//! - `expect: failure` (Google): the body is `kind`, `what` and `hint` of a failure, `stdout` what is printed, with exit status 0.
-//! - `expect: not found` (docker): `stdout` is what is printed, with exit status 1.
+//! - `expect: failure` (Google): the body is `kind`, `what` and `hint` of a failure, `stdout` what is printed.
+//! - `expect: not found` (docker): `stdout` is what is printed.
+//! - `exit`: the exit status. The programs end with that of the failure's kind, and Google's with 0 whatever happened.
 //! - What the client says: `wanted` is Google's token type, `info` is `KUBERNETES_EXEC_INFO`, `input` (one line each) is what git writes,
 //!   `server` what docker writes.
 
@@ -16,20 +17,25 @@ use credmint_protocols::{AccessKeys, Credential, aws, docker, git, github, googl
 use credmint_vocabulary::{Failure, FailureKind, Secret, Timestamp};
 use serde_json::Value;
 
-const KEYS: [&str; 9] = ["expect", "rule", "comment", "now", "stdout", "why", "wanted", "info", "input"];
+const KEYS: [&str; 10] = ["expect", "exit", "rule", "comment", "now", "stdout", "why", "wanted", "info", "input"];
 
 /// What was printed, or the layer at which it ended and why.
 type Outcome = Result<Vec<u8>, (&'static str, String)>;
 
-fn run(folder: &[Vector], outcome: impl Fn(&Vector, &Credential<'_>, Timestamp) -> Outcome, ending: &str) {
+fn run(
+    (program, folder): (&str, &[Vector]),
+    outcome: impl Fn(&Vector, &Credential<'_>, Timestamp) -> Outcome,
+    ending: &str,
+) {
     for vector in folder {
         let unknown = vector.unknown_key(&[&KEYS[..], &["server"]].concat()).map(ToOwned::to_owned);
         assert_eq!(unknown, None, "{}", vector.name);
         let time = vector.header("now").unwrap_or("2026-11-30T16:00:00Z");
         let now = Timestamp::from_rfc3339(time).expect(&vector.name);
+        let expect = vector.header("expect").unwrap_or_default();
+        assert_eq!(vector.header("exit"), Some(status(expect, program).to_string().as_str()), "{}", vector.name);
         with_credential(vector, |credential| match outcome(vector, credential, now) {
             Ok(printed) => {
-                let expect = vector.header("expect").unwrap_or_default();
                 assert!(["answer", "failure", "not found"].contains(&expect), "{}: is not refused", vector.name);
                 let lines: Vec<&str> = vector.all("stdout").collect();
                 assert_eq!(String::from_utf8_lossy(&printed), lines.join("\n") + ending, "{}", vector.name);
@@ -39,6 +45,17 @@ fn run(folder: &[Vector], outcome: impl Fn(&Vector, &Credential<'_>, Timestamp) 
                 assert_eq!(vector.header("why"), Some(why.as_str()), "{}", vector.name);
             }
         });
+    }
+}
+
+/// Gives the status that a program ends with.
+fn status(expect: &str, program: &str) -> u8 {
+    match expect {
+        _ if program == "google" => 0,
+        "refusal" => FailureKind::Settings.exit_status(),
+        "malformed call" => FailureKind::Usage.exit_status(),
+        "not found" => 1,
+        _ => 0,
     }
 }
 
@@ -74,7 +91,7 @@ fn aws_and_its_vectors_agree() {
     let answer = |_: &Vector, credential: &Credential<'_>, now| {
         aws::answer(credential, now).map(|bytes| bytes.to_vec()).map_err(refusal)
     };
-    run(&vectors("aws").expect("the folder is there"), answer, "\n");
+    run(("aws", &vectors("aws").expect("the folder is there")), answer, "\n");
 }
 
 #[test]
@@ -85,7 +102,7 @@ fn google_and_its_vectors_agree() {
         }
         google::answer(credential, vector.header("wanted"), now).map(|bytes| bytes.to_vec()).map_err(refusal)
     };
-    run(&vectors("google").expect("the folder is there"), answer, "\n");
+    run(("google", &vectors("google").expect("the folder is there")), answer, "\n");
 }
 
 fn failure(vector: &Vector) -> Failure {
@@ -103,7 +120,7 @@ fn kubernetes_and_its_vectors_agree() {
             kubernetes::version(vector.header("info")).map_err(|error| ("malformed call", error.to_string()))?;
         kubernetes::answer(credential, version, now).map(|bytes| bytes.to_vec()).map_err(refusal)
     };
-    run(&vectors("kubernetes").expect("the folder is there"), answer, "\n");
+    run(("kubernetes", &vectors("kubernetes").expect("the folder is there")), answer, "\n");
 }
 
 #[test]
@@ -111,7 +128,7 @@ fn vault_and_its_vectors_agree() {
     let answer = |_: &Vector, credential: &Credential<'_>, _| {
         vault::answer(credential).map(|bytes| bytes.to_vec()).map_err(refusal)
     };
-    run(&vectors("vault").expect("the folder is there"), answer, "");
+    run(("vault", &vectors("vault").expect("the folder is there")), answer, "");
 }
 
 #[test]
@@ -119,7 +136,7 @@ fn github_and_its_vectors_agree() {
     let answer = |_: &Vector, credential: &Credential<'_>, _| {
         github::answer(credential).map(|bytes| bytes.to_vec()).map_err(refusal)
     };
-    run(&vectors("github").expect("the folder is there"), answer, "\n");
+    run(("github", &vectors("github").expect("the folder is there")), answer, "\n");
 }
 
 #[test]
@@ -129,7 +146,7 @@ fn git_and_its_vectors_agree() {
         let description = git::description(lines.join("\n").as_bytes());
         git::answer(credential, &description, now).map(|bytes| bytes.to_vec()).map_err(refusal)
     };
-    run(&vectors("git").expect("the folder is there"), answer, "\n");
+    run(("git", &vectors("git").expect("the folder is there")), answer, "\n");
 }
 
 #[test]
@@ -141,5 +158,5 @@ fn docker_and_its_vectors_agree() {
         let server = vector.header("server").unwrap_or_default();
         docker::answer(credential, server).map(|bytes| bytes.to_vec()).map_err(refusal)
     };
-    run(&vectors("docker").expect("the folder is there"), answer, "\n");
+    run(("docker", &vectors("docker").expect("the folder is there")), answer, "\n");
 }

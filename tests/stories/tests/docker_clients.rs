@@ -55,6 +55,7 @@ import json, os, docker.credentials as credentials
 good = {"ServerURL": "https://r.example", "Username": "u", "Secret": "s"}
 rows = [
   ("whole", json.dumps(good), "", 0), ("a line break after", json.dumps(good) + "\n", "", 0), ("more fields", json.dumps(good | {"More": 1}), "", 0),
+  ("a byte order mark", "\ufeff" + json.dumps(good), "", 0), ("two objects", json.dumps(good) * 2, "", 0), ("nothing", "", "", 0), ("no Secret", json.dumps({"Username": "u"}), "", 0),
   ("no ServerURL", json.dumps({"Username": "u", "Secret": "s"}), "", 0), ("lower case", json.dumps({k.lower(): v for k, v in good.items()}), "", 0),
   ("text after", json.dumps(good) + " x", "", 0), ("noise on stderr", json.dumps(good), "warning", 0),
   ("not found on stdout", "credentials not found in native keychain\n", "", 1), ("not found on stderr", "", "credentials not found in native keychain\n", 1),
@@ -79,7 +80,8 @@ fn docker_py_takes_and_refuses_what_the_table_of_the_facts_says() -> std::io::Re
     let stub = user.home.write("bin/docker-credential-stub", STUB);
     std::fs::set_permissions(&stub, std::fs::Permissions::from_mode(0o700))?;
     let told = python(&user, user.home.path().join("bin").into_os_string(), TABLE).success().stdout;
-    let expected = "whole: taken\na line break after: taken\nmore fields: taken\nno ServerURL: taken\nlower case: refused\n\
+    let expected = "whole: taken\na line break after: taken\nmore fields: taken\na byte order mark: refused\n\
+                    two objects: refused\nnothing: refused\nno Secret: refused\nno ServerURL: taken\nlower case: refused\n\
                     text after: refused\nnoise on stderr: taken\nnot found on stdout: not found\nnot found on stderr: refused\n\
                     exit status 1: refused\n";
     assert_eq!(told, expected);

@@ -184,6 +184,13 @@ fn rows() -> serde_json::Value {
         ["unknown fields", with("more", json!({})), "", 0],
         ["no expiration_time", without("expiration_time"), "", 0],
         ["expiration_time is a text", with("expiration_time", json!("4000000000")), "", 0],
+        ["expiration_time is a number with fractions", with("expiration_time", json!(4_000_000_000.5)), "", 0],
+        ["expiration_time is null", with("expiration_time", json!(null)), "", 0],
+        ["expiration_time in milliseconds", with("expiration_time", json!(4_000_000_000_000_u64)), "", 0],
+        ["type of an access token", with("token_type", json!("urn:ietf:params:oauth:token-type:access_token")), "", 0],
+        ["a byte order mark", format!("\u{feff}{whole}"), "", 0],
+        ["on stderr alone", "", whole, 0],
+        ["a failure", r#"{"version":1,"success":false,"code":"401","message":"no"}"#, "", 0],
         ["over already", with("expiration_time", json!(1)), "", 0],
         ["version 2", with("version", json!(2)), "", 0],
         ["no success", without("success"), "", 0],
@@ -235,9 +242,12 @@ fn both_libraries_take_and_refuse_what_the_table_of_the_facts_says() {
     let common = "whole: taken\nline breaks around: taken\nunknown fields: taken\nno expiration_time: taken\n";
     let refused = "over already: refused\nversion 2: refused\nno success: refused\nno token_type: refused\n";
     let end = "noise on stderr: refused\ntext after: refused\nnothing: refused\nexit status 1: refused\n";
+    let more = "expiration_time is a number with fractions: taken\nexpiration_time is null: refused\n\
+                expiration_time in milliseconds: taken\ntype of an access token: refused\na byte order mark: refused\n\
+                on stderr alone: taken\na failure: refused\n";
     // They differ in two rows: neither is ours.
     let of_python = "expiration_time is a text: refused\n";
-    assert_eq!(python, format!("{common}{of_python}{refused}version 0: taken\nsuccess is a text: taken\n{end}"));
+    assert_eq!(python, format!("{common}{of_python}{more}{refused}version 0: taken\nsuccess is a text: taken\n{end}"));
     let of_node = "expiration_time is a text: taken\n";
-    assert_eq!(node, format!("{common}{of_node}{refused}version 0: refused\nsuccess is a text: taken\n{end}"));
+    assert_eq!(node, format!("{common}{of_node}{more}{refused}version 0: refused\nsuccess is a text: taken\n{end}"));
 }

@@ -13,7 +13,7 @@ use super::installation::{self, Installation};
 use super::json;
 use super::open_run::OpenRun;
 use crate::command_line::Tool;
-use crate::hcl::{Item, items};
+use crate::hcl::{Item, Malformed, items};
 use crate::people_host;
 use crate::setup::{Places, Services, is_name_of, read, services_in, usual_tool};
 
@@ -54,7 +54,7 @@ pub(crate) fn described(program: &OsStr) -> Result<Vec<String>, Failure> {
     let mut hosts = Vec::new();
     for (path, source) in sources(program)? {
         let source = in_hcl(&path, &source)?;
-        let found = items(&source).map_err(|at| malformed(&path, &source, at))?;
+        let found = items(&source).map_err(|error| malformed(&path, &source, error))?;
         let blocks = found.iter().filter_map(|item| described_by(source.get(item.span.clone())?, item));
         hosts.extend(blocks);
     }
@@ -109,7 +109,7 @@ fn merged(sources: &[(PathBuf, String)], hosts: Vec<Led<'_>>, providers: &Provid
     let (mut text, mut hosts, mut seen) = (HEADER.to_owned(), hosts, BTreeSet::new());
     for (path, source) in sources {
         let source = in_hcl(path, source)?;
-        let found = items(&source).map_err(|at| malformed(path, &source, at))?;
+        let found = items(&source).map_err(|error| malformed(path, &source, error))?;
         let kept = kept(&source, &found, &mut hosts, &mut seen);
         // In a name there may be the end of a line, and with that of the comment.
         let name = printable(&path.display().to_string(), LONGEST_NAME);
@@ -126,7 +126,7 @@ fn in_hcl(path: &Path, source: &str) -> Result<String, Failure> {
     if !source.trim_start().starts_with('{') {
         return Ok(source.to_owned());
     }
-    json::in_hcl(source).ok_or_else(|| malformed(path, source, 0))
+    json::in_hcl(source).ok_or_else(|| unread(path, 1, NO_CONFIGURATION))
 }
 
 /// Takes out what the run has itself, and what an earlier file has said already: there the first one counts.
@@ -158,15 +158,19 @@ fn replaces(source: &str, item: &Item, hosts: &mut [Led<'_>]) -> bool {
     kind == "host" || kind == "credentials"
 }
 
-fn malformed(path: &Path, source: &str, at: usize) -> Failure {
-    let line = source.get(..at).unwrap_or_default().matches('\n').count() + 1;
+fn malformed(path: &Path, source: &str, error: Malformed) -> Failure {
+    unread(path, error.line(source), error.why(NO_CONFIGURATION))
+}
+
+fn unread(path: &Path, line: usize, why: &str) -> Failure {
     let path = path.display();
-    Failure::new(FailureKind::Settings, format!("{path}:{line} is no CLI configuration"))
+    Failure::new(FailureKind::Settings, format!("{path}:{line} {why}"))
         .hint(format!("mend {path}, which Terraform reads too"))
 }
 
 const HEADER: &str = "# Made by `credmint exec` for one run, and gone when it ends.\n";
 const LONGEST_NAME: usize = 300;
+const NO_CONFIGURATION: &str = "is no CLI configuration";
 /// What may stand in several files, and then counts together.
 const MANY: [&str; 4] = ["host", "credentials", "credentials_helper", "provider_installation"];
 

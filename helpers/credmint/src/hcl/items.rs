@@ -24,23 +24,53 @@ impl Item {
     }
 }
 
-/// Finds the items; or, where it is no such text, the byte at which that shows.
-pub(crate) fn items(text: &str) -> Result<Vec<Item>, usize> {
-    let mut scan = Scan { text, at: 0 };
+/// Says where a text is none that is read here, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Malformed {
+    /// The byte at which that shows.
+    at: usize,
+    is_too_deep: bool,
+}
+
+impl Malformed {
+    /// Gives the line of its text, from 1.
+    pub(crate) fn line(self, text: &str) -> usize {
+        text.get(..self.at).unwrap_or_default().matches('\n').count() + 1
+    }
+
+    /// Gives the column in that line, from 1.
+    pub(crate) fn column(self, text: &str) -> usize {
+        text.get(..self.at).unwrap_or_default().rsplit('\n').next().unwrap_or_default().chars().count() + 1
+    }
+
+    /// Says why; `other` unless it is nested too deep.
+    pub(crate) const fn why(self, other: &'static str) -> &'static str {
+        if self.is_too_deep { TOO_DEEP } else { other }
+    }
+}
+
+/// Whoever reads a value by its parts goes as deep as it does.
+const DEEPEST: usize = 64;
+const TOO_DEEP: &str = "is nested more than 64 brackets deep";
+
+/// Finds the items.
+pub(crate) fn items(text: &str) -> Result<Vec<Item>, Malformed> {
+    let mut scan = Scan { text, at: 0, is_too_deep: false };
     let mut found = Vec::new();
     loop {
         scan.skip_blanks(true);
         if scan.rest().is_empty() {
             return Ok(found);
         }
-        found.push(scan.item()?);
+        let item = scan.item();
+        found.push(item.map_err(|at| Malformed { at, is_too_deep: scan.is_too_deep })?);
     }
 }
 
 /// Finds the values of a list, as they are written; `None` if it is none.
 pub(crate) fn elements(list: &str) -> Option<Vec<&str>> {
     let text = list.strip_prefix('[')?.strip_suffix(']')?;
-    let (mut scan, mut found) = (Scan { text, at: 0 }, Vec::new());
+    let (mut scan, mut found) = (Scan { text, at: 0, is_too_deep: false }, Vec::new());
     loop {
         scan.skip_blanks(true);
         if scan.rest().is_empty() {
@@ -55,6 +85,8 @@ pub(crate) fn elements(list: &str) -> Option<Vec<&str>> {
 struct Scan<'a> {
     text: &'a str,
     at: usize,
+    /// Whether what was not read is too deep.
+    is_too_deep: bool,
 }
 
 impl<'a> Scan<'a> {
@@ -166,6 +198,10 @@ impl<'a> Scan<'a> {
         let (start, mut depth) = (self.at, 0_usize);
         loop {
             match self.next().ok_or(start)? {
+                '{' | '[' if depth == DEEPEST => {
+                    self.is_too_deep = true;
+                    return Err(self.at);
+                }
                 '{' | '[' => depth += 1,
                 '}' | ']' => depth = depth.saturating_sub(1),
                 '"' => {
@@ -261,9 +297,23 @@ EOF
     }
 
     #[test]
+    fn what_is_nested_too_deep_is_told_by_its_line() {
+        let nested = |deep| format!("a = 1\nb = {}{}", "[".repeat(deep), "]".repeat(deep));
+        for deep in [DEEPEST + 1, 1_000_000] {
+            let (text, objects) = (nested(deep), format!("\n\n{}", "b {".repeat(deep)));
+            let told = |text: &str| items(text).map_err(|error| (error.line(text), error.why("")));
+            assert_eq!((told(&text), told(&objects)), (Err((2, TOO_DEEP)), Err((3, TOO_DEEP))));
+        }
+        let text = nested(DEEPEST);
+        let deepest = items(&text).expect("items").pop().expect("an item");
+        let written = text.get(deepest.value).expect("a value");
+        assert_eq!(crate::hcl::one_line(written), written);
+    }
+
+    #[test]
     fn what_is_no_configuration_is_told_by_its_place() {
         for (text, at) in [("a = ", 4), ("host \"x\" {", 9), ("}", 0), ("a = \"x\n\"", 6), ("a", 1), ("= 1", 0)] {
-            assert_eq!(items(text).expect_err(text), at, "{text}");
+            assert_eq!(items(text).expect_err(text), Malformed { at, is_too_deep: false }, "{text}");
         }
         assert_eq!(words(" \r\n# only a comment"), Vec::<Vec<String>>::new());
     }

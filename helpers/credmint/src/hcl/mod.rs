@@ -5,5 +5,5 @@
 mod items;
 mod value;
 
-pub(crate) use items::{Item, items};
+pub(crate) use items::{Item, Malformed, items};
 pub(crate) use value::{key, list, one_line, text};

@@ -18,12 +18,14 @@ const HELPER: &str = "credmint";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EditError {
     /// The file has to be mended by hand first.
-    #[error("line {line}, column {column} is not HCL")]
+    #[error("line {line}, column {column} {why}")]
     Broken {
         /// Line, from 1.
         line: usize,
         /// Column, from 1.
         column: usize,
+        /// What is wrong there.
+        why: &'static str,
     },
     /// Terraform allows one helper.
     #[error("line {line} names another credentials helper, `{label}`; Terraform allows one")]
@@ -136,10 +138,10 @@ fn remove_host(text: &str, host: &Hostname) -> Result<String, EditError> {
 }
 
 fn parse(text: &str) -> Result<Vec<Item>, EditError> {
-    items(text).map_err(|at| {
-        let before = text.get(..at).unwrap_or_default();
-        let (lines, last) = (before.matches('\n').count(), before.rsplit('\n').next().unwrap_or_default());
-        EditError::Broken { line: lines + 1, column: last.chars().count() + 1 }
+    items(text).map_err(|error| EditError::Broken {
+        line: error.line(text),
+        column: error.column(text),
+        why: error.why("is not HCL"),
     })
 }
 

@@ -66,7 +66,7 @@ fn crlf_stays_crlf() {
 fn broken_file_is_an_error_with_its_place() {
     let error = add("disable_checkpoint = true\nhost \"a\" {\n", &host(), Some(&services()));
     assert!(matches!(error, Err(EditError::Broken { line: 2 | 3, .. })), "{error:?}");
-    assert!(matches!(remove("}", &host(), false), Err(EditError::Broken { line: 1, column: 1 })));
+    assert!(matches!(remove("}", &host(), false), Err(EditError::Broken { line: 1, column: 1, .. })));
 }
 
 #[test]

@@ -101,9 +101,9 @@ fn remove(text: &str, wanted: &Wanted<'_>) -> String {
 }
 
 fn found(text: &str) -> Result<Option<Item>, InTheWay> {
-    let items = items(text).map_err(|at| InTheWay {
-        line: text.get(..at).unwrap_or_default().matches('\n').count() + 1,
-        what: "is not HCL".to_owned(),
+    let items = items(text).map_err(|error| InTheWay {
+        line: error.line(text),
+        what: error.why("is not HCL").to_owned(),
         hint: "mend the file, which vault and bao read too, and run this again".to_owned(),
     })?;
     Ok(items.into_iter().find(|item| item.is_attribute && item.words.first().is_some_and(|word| word == KEY)))

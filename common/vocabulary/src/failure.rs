@@ -70,19 +70,28 @@ pub struct Failure {
     pub hint: Option<String>,
     /// Somebody else stands in our place and would be asked instead of us: nobody may go on without a credential.
     pub usurped: bool,
+    /// We ourselves have no room for it just now; it may be asked again.
+    pub busy: bool,
 }
 
 impl Failure {
     /// Makes a failure; text that came from elsewhere is made printable and kept to one line.
     #[must_use]
     pub fn new(kind: FailureKind, what: impl AsRef<str>) -> Self {
-        Self { kind, what: printable(what.as_ref(), 600), hint: None, usurped: false }
+        Self { kind, what: printable(what.as_ref(), 600), hint: None, usurped: false, busy: false }
     }
 
     /// Adds the next thing to do.
     #[must_use]
     pub fn hint(mut self, hint: impl AsRef<str>) -> Self {
         self.hint = Some(printable(hint.as_ref(), 600));
+        self
+    }
+
+    /// Marks that we have no room for it just now.
+    #[must_use]
+    pub fn busy(mut self) -> Self {
+        self.busy = true;
         self
     }
 

@@ -100,7 +100,7 @@ async fn forward(agent: &Rc<Agent>, visit: Visit, request: Request<Incoming>) ->
     let upstream = upstream_of(agent, &pair.first)?;
     let (parts, body) = request.into_parts();
     if let AnsweredBy::Mirror(run, asked) = &visit.answered_by {
-        let reading = Reading::of(&pair, &upstream, &parts.headers, start, &agent.metrics.counts)?;
+        let reading = Reading::of(&pair, &upstream, &parts.headers, start, agent)?;
         let rewriter = rewriter(agent, &visit)?;
         return mirror::answer(&run.mirrors, &reading, asked, rewriter).await;
     }
@@ -113,7 +113,8 @@ async fn forward(agent: &Rc<Agent>, visit: Visit, request: Request<Incoming>) ->
     let response = response.map_err(|error| unreachable(hostname, &error))?;
     // What is rewritten has to be there as a whole.
     let since = if patience == REGISTRY_TIMEOUT { start } else { Instant::now() };
-    let answered = timeout_at((since + patience).into(), incoming(agent, &visit, &pair.first, response)).await;
+    let until = since + patience;
+    let answered = timeout_at(until.into(), incoming(agent, &visit, &pair.first, response, until)).await;
     answered.map_err(|_| slow(Late::Upstream))?
 }
 

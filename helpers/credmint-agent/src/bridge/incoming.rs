@@ -3,20 +3,20 @@
 //! Sends nothing, and follows nothing. `protocol-spec/bridge-protocol.md` §5 and §6.
 
 use std::cell::Cell;
-use std::fmt::Display;
+use std::time::Instant;
 
-use bytes::Bytes;
 use credmint_vocabulary::{Failure, FailureKind};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use http_body_util::{BodyExt, Limited};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use super::arriving;
 use super::forward::{drop_hop_by_hop, refused};
 use super::json_api;
 use super::refusal;
-use super::reply::{self, Body, BodyError};
+use super::reply::Body;
 use super::rewrite::Rewriter;
+use super::room::Room;
 use super::target::Asker;
 use super::visit::Visit;
 use crate::agent::Agent;
@@ -28,17 +28,19 @@ pub(super) async fn incoming(
     visit: &Visit,
     entry: &Entry,
     response: Response<Incoming>,
+    until: Instant,
 ) -> Result<Response<Body>, Failure> {
     let rewriter = rewriter(agent, visit)?;
+    let room = room(agent)?;
     let (mut parts, body) = arriving::accept(response, visit.recipe.host()?)?;
     drop_hop_by_hop(&mut parts.headers);
     if !visit.is_by_its_name {
         lead_through_us(&mut parts, visit, &rewriter)?;
     }
     if let (Some((subject, _)), true) = (&entry.facts.certificate, refusal::may_be_one(&parts)) {
-        let page = collect(body, &visit.recipe.name).await?;
-        let refusal = refusal::of_page(&page, &visit.recipe.name, subject);
-        return refusal.map_or_else(|| Ok(Response::from_parts(parts, reply::body(page))), Err);
+        let page = room.collect(body, &visit.recipe.name, until).await?;
+        let refusal = refusal::of_page(&page.bytes, &visit.recipe.name, subject);
+        return refusal.map_or_else(|| Ok(Response::from_parts(parts, page.body(None))), Err);
     }
     let Some(rewrite) = rewriting(&parts, visit) else {
         return Ok(Response::from_parts(parts, body.boxed_unsync()));
@@ -48,10 +50,11 @@ pub(super) async fn incoming(
         parts.headers.remove(header::CONTENT_LENGTH);
         return Ok(Response::from_parts(parts, body.boxed_unsync()));
     }
-    let json = collect(body, &visit.recipe.name).await?;
-    let json = rewrite(&rewriter, &json)?.map_or(json, Bytes::from);
-    parts.headers.insert(header::CONTENT_LENGTH, json.len().into());
-    Ok(Response::from_parts(parts, reply::body(json)))
+    let json = room.collect(body, &visit.recipe.name, until).await?;
+    let made = rewrite(&rewriter, &json.bytes)?;
+    let length = made.as_ref().map_or(json.bytes.len(), Vec::len);
+    parts.headers.insert(header::CONTENT_LENGTH, length.into());
+    Ok(Response::from_parts(parts, json.body(made)))
 }
 
 /// Prepares what makes addresses for the answer to a visit.
@@ -119,18 +122,9 @@ pub(super) fn reference<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result
     text.map(Some).map_err(|_| refused("the upstream's answer leads to an address that is no text"))
 }
 
-/// Reads a whole answer, up to a limit.
-pub(super) async fn collect<B>(body: B, hostname: &impl Display) -> Result<Bytes, Failure>
-where
-    B: hyper::body::Body,
-    B::Error: Into<BodyError>,
-{
-    let collected = Limited::new(body, MOST_JSON).collect().await;
-    collected.map(http_body_util::Collected::to_bytes).map_err(|_| {
-        let what = format!("{hostname} broke off its answer, or it is larger than 8 MiB");
-        Failure::new(FailureKind::Unreachable, what).hint("run the command again")
-    })
+/// Gives the room for documents.
+pub(super) fn room(agent: &Agent) -> Result<&Room, Failure> {
+    agent.bridge.as_ref().map(|bridge| &bridge.room).ok_or_else(|| refused("there is no bridge"))
 }
 
 const TERRAFORM_GET: HeaderName = HeaderName::from_static("x-terraform-get");
-const MOST_JSON: usize = 8 * 1024 * 1024;

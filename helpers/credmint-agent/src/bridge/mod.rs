@@ -18,6 +18,7 @@ mod places;
 pub(crate) mod refusal;
 mod reply;
 mod rewrite;
+mod room;
 mod run;
 mod sending;
 mod session;
@@ -52,6 +53,7 @@ use listen::Listening;
 pub(crate) use mirror::Mirror;
 use places::Pool;
 pub(crate) use rewrite::ours;
+use room::Room;
 pub(crate) use run::{OpenRun, RunNumber};
 use session::Sessions;
 
@@ -65,6 +67,8 @@ pub(crate) struct Bridge {
     endpoints: Endpoints,
     audit: Audit,
     places: Rc<Pool>,
+    /// For documents that are held as a whole.
+    room: Room,
     open_runs: RefCell<Vec<Rc<run::Run>>>,
     /// How many runs of `credmint exec` there were.
     runs: Cell<run::RunNumber>,

@@ -38,7 +38,7 @@ pub(super) fn failed(asker: Asker, failure: &Failure) -> Response<Body> {
         Asker::Modules | Asker::Providers | Asker::Files => serde_json::json!(text),
     };
     let mut response = Response::new(body(serde_json::json!({ "errors": [error] }).to_string()));
-    *response.status_mut() = status_of(asker, failure.kind);
+    *response.status_mut() = status_of(asker, failure);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Ok(reason) = ReasonPhrase::try_from(phrase(&text).into_bytes()) {
         response.extensions_mut().insert(reason);
@@ -63,8 +63,9 @@ pub(super) fn wants_proof() -> Response<Body> {
     response
 }
 
-fn status_of(asker: Asker, kind: FailureKind) -> StatusCode {
-    match (kind, asker) {
+fn status_of(asker: Asker, failure: &Failure) -> StatusCode {
+    match (failure.kind, asker) {
+        _ if failure.busy => StatusCode::SERVICE_UNAVAILABLE,
         (FailureKind::Unreachable, _) => StatusCode::BAD_GATEWAY,
         (_, Asker::Providers | Asker::Remote) => StatusCode::PRECONDITION_REQUIRED,
         (_, Asker::Modules) => StatusCode::UNAUTHORIZED,
@@ -91,6 +92,7 @@ mod tests {
             assert_eq!(response.status().as_u16(), status);
             let reason = response.extensions().get::<ReasonPhrase>().expect("a reason");
             assert_eq!(reason.as_bytes(), b"session expired, ?; hint: credmint login");
+            assert_eq!(failed(asker, &failure.clone().busy()).status().as_u16(), 503);
         }
     }
 }

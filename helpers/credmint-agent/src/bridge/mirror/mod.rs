@@ -106,9 +106,11 @@ pub(super) async fn answer(
     };
     let malformed = || no_document(reading.hostname());
     match &asked.what {
-        What::Versions => documents::versions(&document).map(json).ok_or_else(malformed),
+        What::Versions => documents::versions(&document.bytes).map(json).ok_or_else(malformed),
         What::Package { version, os, arch } => {
-            let found = documents::archive(&document, os, arch).ok_or_else(malformed)?;
+            let found = documents::archive(&document.bytes, os, arch).ok_or_else(malformed)?;
+            // Reading a sum may take long, and needs none of it.
+            drop(document);
             let Some(archive) = found else { return Ok(empty(StatusCode::NOT_FOUND)) };
             let file = format!("terraform-provider-{}_{version}_{os}_{arch}.zip", asked.kind);
             package(mirrors, reading, &rewriter, &archive, (os, arch, &file)).await.map(json)

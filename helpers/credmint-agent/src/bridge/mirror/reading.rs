@@ -5,7 +5,6 @@
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use credmint_https::Upstream;
 use credmint_vocabulary::{Failure, FailureKind, RouteName};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
@@ -13,14 +12,15 @@ use hyper::body::Incoming;
 use tokio::time::timeout_at;
 use url::Url;
 
+use crate::agent::Agent;
 use crate::bridge::forward::{authorize, refused, slow, unreachable};
-use crate::bridge::incoming::{collect, reference};
+use crate::bridge::incoming::{reference, room};
 use crate::bridge::rewrite::ours;
+use crate::bridge::room::Document;
 use crate::bridge::sending::Late;
 use crate::bridge::{again, refusal};
 use crate::entries::Entry;
 use crate::get::Pair;
-use crate::metrics::Counts;
 
 /// Knows whom to ask, and as whom.
 pub(in crate::bridge) struct Reading<'a> {
@@ -28,7 +28,7 @@ pub(in crate::bridge) struct Reading<'a> {
     upstream: &'a Upstream,
     headers: HeaderMap,
     start: Instant,
-    counts: Counts,
+    agent: &'a Agent,
 }
 
 impl<'a> Reading<'a> {
@@ -38,14 +38,14 @@ impl<'a> Reading<'a> {
         upstream: &'a Upstream,
         client: &HeaderMap,
         start: Instant,
-        counts: &Counts,
+        agent: &'a Agent,
     ) -> Result<Self, Failure> {
         let kept = [header::USER_AGENT, HeaderName::from_static("x-terraform-version")];
         let kept = kept.into_iter().filter_map(|name| Some((name.clone(), client.get(name)?.clone())));
         let mut headers: HeaderMap = kept.collect();
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         authorize(&mut headers, pair)?;
-        Ok(Self { entry: &pair.first, upstream, headers, start, counts: counts.clone() })
+        Ok(Self { entry: &pair.first, upstream, headers, start, agent })
     }
 
     /// Gives the host that is read from.
@@ -54,21 +54,22 @@ impl<'a> Reading<'a> {
     }
 
     /// Reads a document, and tells where it was found in the end; or the status, if there is none.
-    pub(super) async fn document(&self, url: Url) -> Result<Result<(Url, Bytes), StatusCode>, Failure> {
+    pub(super) async fn document(&self, url: Url) -> Result<Result<(Url, Document), StatusCode>, Failure> {
         // All of it: one that stops in the middle is as late as one that does not begin.
         let read = timeout_at((self.start + PATIENCE).into(), self.whole(url)).await;
         read.map_err(|_| slow(self.hostname(), Late::Upstream, PATIENCE))?
     }
 
-    async fn whole(&self, url: Url) -> Result<Result<(Url, Bytes), StatusCode>, Failure> {
+    async fn whole(&self, url: Url) -> Result<Result<(Url, Document), StatusCode>, Failure> {
         let (url, response) = self.get(url, PATIENCE).await?;
         let (parts, body) = response.into_parts();
+        let collected = room(self.agent)?.collect(body, self.hostname(), self.start + PATIENCE);
         if parts.status == StatusCode::OK {
-            return Ok(Ok((url, collect(body, self.hostname()).await?)));
+            return Ok(Ok((url, collected.await?)));
         }
         if let (Some((subject, _)), true) = (&self.entry.facts.certificate, refusal::may_be_one(&parts)) {
-            let page = collect(body, self.hostname()).await?;
-            return refusal::of_page(&page, self.hostname(), subject).map_or(Ok(Err(parts.status)), Err);
+            let page = collected.await?;
+            return refusal::of_page(&page.bytes, self.hostname(), subject).map_or(Ok(Err(parts.status)), Err);
         }
         Ok(Err(parts.status))
     }
@@ -76,7 +77,7 @@ impl<'a> Reading<'a> {
     /// Asks for what stands at an address, from the beginning of the client's question for no longer than it waits.
     pub(super) async fn get(&self, mut url: Url, patience: Duration) -> Result<(Url, Response<Incoming>), Failure> {
         for _ in 0..MOST_REDIRECTS {
-            let told = || self.counts.retry(&self.hostname().to_string());
+            let told = || self.agent.metrics.counts.retry(&self.hostname().to_string());
             let answered = again::read(self.upstream, &self.request(&url)?, self.start + patience, told).await;
             let response = answered.ok_or_else(|| slow(self.hostname(), Late::Upstream, patience))?;
             let response = response.map_err(|error| unreachable(self.hostname(), &error))?;

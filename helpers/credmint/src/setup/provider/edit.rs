@@ -79,3 +79,45 @@ pub(super) fn home() -> Result<PathBuf, Failure> {
         Failure::new(FailureKind::Settings, "there is no home directory to set up").hint(format!("set {name}"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use credmint_settings::Settings;
+    use std::fs;
+
+    #[test]
+    fn a_file_that_somebody_else_changes_between_reading_and_writing_is_left_alone() {
+        let home = std::env::temp_dir().join(format!("credmint-edit-{}", std::process::id()));
+        fs::create_dir_all(&home).expect("a directory");
+        let (path, settings) = (home.join("config"), Settings::default());
+        let planned = |remove, new: &str| {
+            let (name, client, audience, service_account) = ("prod", "aws", None, None);
+            let (hosts, issuer, settings, print) = (&[][..], None, &settings, false);
+            let wanted = Wanted { name, client, hosts, issuer, settings, audience, service_account, remove, print };
+            let change = file(path.clone(), "", &wanted, |_| Ok(new.to_owned())).expect("read");
+            change.expect("a change")
+        };
+        let ours = format!("{HEADER}\n");
+        // An edit, a file that comes into being, and one of ours that goes.
+        for (before, remove, new) in [(Some("a\n"), false, "a\nb\n"), (None, false, "b\n"), (Some("b\n"), true, &ours)]
+        {
+            let put = |text: Option<&str>| match text {
+                Some(text) => fs::write(&path, text).expect("writes"),
+                None => fs::remove_file(&path).unwrap_or_default(),
+            };
+            let now = || fs::read_to_string(&path).ok();
+            put(before);
+            let change = planned(remove, new);
+            put(Some("theirs\n"));
+            let told = change.apply().expect_err("refused").what;
+            assert!(told.ends_with("was changed by somebody else meanwhile; it was left alone"), "{told}");
+            assert_eq!(now().as_deref(), Some("theirs\n"));
+            // As it was read, it is changed.
+            put(before);
+            change.apply().expect("changes");
+            assert_eq!(now().as_deref(), (!remove).then_some(new));
+        }
+        fs::remove_dir_all(&home).expect("gone");
+    }
+}

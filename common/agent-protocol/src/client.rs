@@ -33,23 +33,23 @@ impl<T: Read + Write> Stream for T {}
 /// # Errors
 /// [`AskError`], when there is none; a failure that the agent reports is an answer.
 pub fn ask(stream: &mut dyn Stream, ask: Ask, supply: &dyn Fn(&Need) -> Supply) -> Result<Answer, AskError> {
-    converse(stream, &Request { version: VERSION, ask }, supply)
+    converse::<Reply>(stream, &Request { version: VERSION, ask }, supply)
 }
 
-/// Asks with a request that is kept, so that it can be asked again of another agent.
+/// Asks with a request that is kept, so that it can be asked again of another agent; hears the replies that `R` knows.
 ///
 /// # Errors
 /// As [`ask`].
-pub fn converse(
+pub fn converse<R: DeserializeOwned + Into<Reply>>(
     stream: &mut dyn Stream,
     request: &Request,
     supply: &dyn Fn(&Need) -> Supply,
 ) -> Result<Answer, AskError> {
     send(stream, &Frame::encode(request)?)?;
-    match receive(stream)? {
+    match receive::<R>(stream)?.into() {
         Reply::Need(need) => {
             send(stream, &Frame::encode(&supply(&need))?)?;
-            receive(stream)
+            Ok(receive::<R>(stream)?.into())
         }
         answer => Ok(answer),
     }
@@ -66,7 +66,7 @@ pub fn attend(
     supply: &dyn Fn(&Need) -> Supply,
     told: &mut dyn FnMut(&Reply) -> io::Result<Option<Pasted>>,
 ) -> Result<Answer, AskError> {
-    let mut reply = converse(stream, request, supply)?;
+    let mut reply = converse::<Reply>(stream, request, supply)?;
     while reply.is_progress() {
         if let Some(pasted) = told(&reply)? {
             send(stream, &Frame::encode(&pasted)?)?;

@@ -2,6 +2,7 @@
 //! A request goes out, the agent may ask back what the caller's environment and files hold, the answer comes in.
 //! Opens nothing: the stream is given. Specification: `protocol-spec/agent-protocol.md`.
 
+mod brief;
 mod certificate;
 mod client;
 mod confirm;
@@ -16,6 +17,7 @@ mod sign_in;
 mod status;
 mod wire_secret;
 
+pub use brief::Brief;
 pub use certificate::{CertificateDetails, CertificateReport, CertificateWanted, Finding, SelfCheck};
 pub use client::{AskError, Stream, ask, attend, converse, receive, say};
 pub use confirm::{Confirm, Confirmed};

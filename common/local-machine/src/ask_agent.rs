@@ -9,6 +9,7 @@ use credmint_agent_protocol::{
     Answer, Ask, AskError, BUILD, FrameError, Login, Pasted, Reply, Request, RunWanted, VERSION, attend, converse,
 };
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
+use serde::de::DeserializeOwned;
 
 use crate::socket::{ConnectError, Connection, connect};
 use crate::start::{StartError, start_detached, start_once};
@@ -45,42 +46,50 @@ pub fn knock(deadline: Deadline) -> Option<Connection> {
     }
 }
 
-/// Asks the agent, where somebody has knocked already over that connection, and starts one where none runs.
+/// Asks the agent, where somebody has knocked already over that connection, and starts one where none runs. Hears the replies
+/// that `R` knows: `Brief` where a credential is wanted, `Reply` for all of them.
 ///
 /// # Errors
 /// [`AskAgentError`]; a failure that the agent reports is an answer.
-pub fn ask_agent(ask: Ask, knocked: Option<Connection>, deadline: Deadline) -> Result<Answer, AskAgentError> {
+pub fn ask_agent<R: DeserializeOwned + Into<Reply>>(
+    ask: Ask,
+    knocked: Option<Connection>,
+    deadline: Deadline,
+) -> Result<Answer, AskAgentError> {
     let mut request = Request { version: VERSION, ask };
     request.ask.say_build(BUILD);
     let mut connection = match knocked {
         Some(connection) => connection,
         None => reach(deadline)?,
     };
-    let first = match put(&mut connection, &mut request, deadline) {
+    let first = match put::<R>(&mut connection, &mut request, deadline) {
         // What is dying may still hold its listener for a moment: whoever connects then is dropped as well.
         Err(AskError::Stream(error)) if went_away(&error) => {
             std::thread::sleep(DYING);
             // Whichever agent is beside us now is the one there is: it has to serve us.
             request.ask.say_build("");
             connection = reach(deadline)?;
-            put(&mut connection, &mut request, deadline)?
+            put::<R>(&mut connection, &mut request, deadline)?
         }
         outcome => outcome?,
     };
     // A person is asked once, whatever becomes of the agent.
-    Ok(confirming::attend(&mut connection, program_of(&request), first)?)
+    Ok(confirming::attend::<R>(&mut connection, program_of(&request), first)?)
 }
 
-/// Asks the agent that runs; `None` when none does.
+/// Asks the agent that runs; `None` when none does. Hears the replies that `R` knows.
 ///
 /// # Errors
 /// [`AskAgentError`]; a failure that the agent reports is an answer.
-pub fn ask_running(ask: Ask, deadline: Deadline) -> Result<Option<Answer>, AskAgentError> {
+pub fn ask_running<R: DeserializeOwned + Into<Reply>>(
+    ask: Ask,
+    deadline: Deadline,
+) -> Result<Option<Answer>, AskAgentError> {
     let mut connection = match connect(&places::socket_path()?, deadline) {
         Err(ConnectError::Absent | ConnectError::Refused) => return Ok(None),
         outcome => outcome?,
     };
-    Ok(Some(put(&mut connection, &mut Request { version: VERSION, ask }, deadline)?))
+    Ok(Some(put::<R>(&mut connection, &mut Request { version: VERSION, ask }, deadline)?))
 }
 
 /// Begins a sign-in and stays with it to its end; starts an agent where none runs.
@@ -131,13 +140,13 @@ pub fn open_run(wanted: RunWanted, deadline: Deadline) -> Result<(Answer, Connec
     let mut request = Request { version: VERSION, ask: Ask::Run(wanted) };
     request.ask.say_build(BUILD);
     let mut connection = reach(deadline)?;
-    match put(&mut connection, &mut request, deadline) {
+    match put::<Reply>(&mut connection, &mut request, deadline) {
         Err(AskError::Stream(error)) if went_away(&error) => std::thread::sleep(DYING),
         outcome => return Ok((outcome?, connection)),
     }
     request.ask.say_build("");
     let mut connection = reach(deadline)?;
-    Ok((put(&mut connection, &mut request, deadline)?, connection))
+    Ok((put::<Reply>(&mut connection, &mut request, deadline)?, connection))
 }
 
 fn reach(deadline: Deadline) -> Result<Connection, AskAgentError> {
@@ -167,7 +176,11 @@ fn program() -> Result<std::path::PathBuf, StartError> {
 }
 
 /// Puts the question with what only now is known: the time that remains, and which settings the caller has.
-fn put(connection: &mut Connection, request: &mut Request, deadline: Deadline) -> Result<Answer, AskError> {
+fn put<R: DeserializeOwned + Into<Reply>>(
+    connection: &mut Connection,
+    request: &mut Request,
+    deadline: Deadline,
+) -> Result<Answer, AskError> {
     let remaining = deadline.remaining(Instant::now()).as_millis();
     let (named, usual) = (settings_files::caller_settings(), settings_files::caller_usual_settings());
     request.ask.fill_in(named, usual, u64::try_from(remaining).unwrap_or(u64::MAX));
@@ -176,7 +189,7 @@ fn put(connection: &mut Connection, request: &mut Request, deadline: Deadline) -
         let line = format!("{}: waiting for a credential for {}", got.program, got.hostname);
         connection.tell_when_slow(Deadline::after(Instant::now(), SLOW), line);
     }
-    converse(connection, request, &supply::supply)
+    converse::<R>(connection, request, &supply::supply)
 }
 
 fn program_of(request: &Request) -> &str {

@@ -6,13 +6,18 @@ use std::time::{Duration, Instant};
 
 use credmint_agent_protocol::{Answer, AskError, Confirm, Confirmed, Reply, receive, say};
 use credmint_vocabulary::Deadline;
+use serde::de::DeserializeOwned;
 
 use crate::question::{self, Said};
 use crate::socket::Connection;
 use crate::terminal;
 
 /// Asks whatever the agent wants asked, and gives its last reply; `program` is who says so.
-pub(crate) fn attend(connection: &mut Connection, program: &str, first: Reply) -> Result<Answer, AskError> {
+pub(crate) fn attend<R: DeserializeOwned + Into<Reply>>(
+    connection: &mut Connection,
+    program: &str,
+    first: Reply,
+) -> Result<Answer, AskError> {
     let mut reply = first;
     loop {
         let confirmed = match &reply {
@@ -27,7 +32,7 @@ pub(crate) fn attend(connection: &mut Connection, program: &str, first: Reply) -
             // An agent that does not want to know any more may have said why.
             let _ = say(connection, &confirmed);
         }
-        reply = receive(connection)?;
+        reply = receive::<R>(connection)?.into();
     }
 }
 

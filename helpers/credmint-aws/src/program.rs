@@ -8,7 +8,7 @@ mod form;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{Answer, Ask, Credential, Got};
+use credmint_agent_protocol::{Answer, Ask, Brief, Credential, Got};
 use credmint_local_machine::{ask_agent, clock, hardening, knock, last_failure, report};
 use credmint_protocols::{Asked, CallError};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, Phase, RouteName};
@@ -70,7 +70,7 @@ impl Program {
         let hostname = route.to_string();
         let (program, phase) = (self.name.to_owned(), phase.map(|phase| phase.to_string()));
         let got = Got { hostname: hostname.clone(), program, phase, ..Got::default() };
-        match ask_agent(Ask::Get(got), knock(deadline), deadline).map_err(|error| error.failure(&hostname))? {
+        match ask_agent::<Brief>(Ask::Get(got), knock(deadline), deadline).map_err(|error| error.failure(&hostname))? {
             Answer::Credential(credential) => Ok(Some(credential)),
             Answer::None => Ok(None),
             Answer::Failure(failure) => Err(failure.into()),

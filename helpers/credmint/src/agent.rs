@@ -35,7 +35,7 @@ pub(crate) fn settings() -> Option<String> {
 
 /// Asks the agent that runs; `None` when none does.
 pub(crate) fn ask_if_running(ask: Ask) -> Result<Option<Answer>, Failure> {
-    answered(ask_running(ask, deadline()).map_err(|error| failure(&error))?)
+    answered(ask_running::<Reply>(ask, deadline()).map_err(|error| failure(&error))?)
 }
 
 /// Asks the agent that runs, else a child that answers this question and ends.
@@ -56,14 +56,14 @@ pub(crate) fn ask_or_once(ask: &dyn Fn() -> Ask) -> Result<Answer, Failure> {
 
 /// Asks the agent, and starts one that stays if there is none.
 pub(crate) fn ask_or_start(ask: Ask) -> Result<Answer, Failure> {
-    let answer = ask_agent(ask, None, deadline()).map_err(|error| failure(&error))?;
+    let answer = ask_agent::<Reply>(ask, None, deadline()).map_err(|error| failure(&error))?;
     answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
 }
 
 /// Asks for the credential of a host or a provider, which may take an issuer; `None` when the settings name no route.
 pub(crate) fn get(name: &RouteName) -> Result<Option<Credential>, Failure> {
     let deadline = Deadline::after(Instant::now(), PATIENCE * 2);
-    let answer = ask_agent(Ask::Get(about(name)), knock(deadline), deadline);
+    let answer = ask_agent::<Reply>(Ask::Get(about(name)), knock(deadline), deadline);
     match answered(Some(answer.map_err(|error| error.failure(&name.to_string()))?))? {
         Some(Answer::Credential(credential)) => Ok(Some(credential)),
         Some(Answer::None) | None => Ok(None),
@@ -74,7 +74,7 @@ pub(crate) fn get(name: &RouteName) -> Result<Option<Credential>, Failure> {
 /// Asks for a certificate, which may take an issuer and an upstream; starts an agent if there is none.
 pub(crate) fn ask_for_certificate(wanted: CertificateWanted) -> Result<Answer, Failure> {
     let deadline = Deadline::after(Instant::now(), PATIENCE * 3);
-    let answer = ask_agent(Ask::Certificate(wanted), None, deadline).map_err(|error| failure(&error))?;
+    let answer = ask_agent::<Reply>(Ask::Certificate(wanted), None, deadline).map_err(|error| failure(&error))?;
     answered(Some(answer))?.ok_or_else(|| Failure::new(FailureKind::Internal, "the agent said nothing"))
 }
 
@@ -115,10 +115,11 @@ pub(crate) fn sign_in(
 pub(crate) fn sign_out(logout: Logout, remembered: bool) -> Result<Option<Answer>, Failure> {
     let deadline = Deadline::after(Instant::now(), PATIENCE * 3);
     if remembered {
-        let answer = ask_agent(Ask::Logout(logout), None, deadline).map_err(|error| error.failure("the sign-out"))?;
+        let answer =
+            ask_agent::<Reply>(Ask::Logout(logout), None, deadline).map_err(|error| error.failure("the sign-out"))?;
         return answered(Some(answer));
     }
-    answered(ask_running(Ask::Logout(logout), deadline).map_err(|error| error.failure("the sign-out"))?)
+    answered(ask_running::<Reply>(Ask::Logout(logout), deadline).map_err(|error| error.failure("the sign-out"))?)
 }
 
 /// Reads the wall clock.

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{Answer, Ask, Status};
+use credmint_agent_protocol::{Answer, Ask, Brief, Status};
 use credmint_local_machine::{ask_agent, hardening, knock, report};
 use credmint_protocols::docker;
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
@@ -29,7 +29,7 @@ fn listed(status: &Status) -> Vec<u8> {
 
 fn status(deadline: Deadline) -> Result<Status, Failure> {
     let ask = Ask::Status { settings: None, usual_settings: None };
-    match ask_agent(ask, knock(deadline), deadline).map_err(|error| error.failure("the list"))? {
+    match ask_agent::<Brief>(ask, knock(deadline), deadline).map_err(|error| error.failure("the list"))? {
         Answer::Status(status) => Ok(status),
         Answer::Failure(failure) => Err(failure.into()),
         _ => {

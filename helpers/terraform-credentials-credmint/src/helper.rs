@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use credmint_agent_protocol::{Answer, Ask, Got, WireSecret};
+use credmint_agent_protocol::{Answer, Ask, Brief, Got, WireSecret};
 use credmint_local_machine::{ask_agent, ask_running, hardening, knock, report, streams};
 use credmint_protocols::terraform::{self, Call, Request, Verb};
 use credmint_vocabulary::{Deadline, Failure, FailureKind};
@@ -50,10 +50,12 @@ impl Helper {
         let hostname = request.hostname.as_str();
         let answer = match request.verb {
             _ if !(self.serves)(request) => Answer::None,
-            Verb::Forget => ask_running(ask, deadline)
+            Verb::Forget => ask_running::<Brief>(ask, deadline)
                 .map(|answer| answer.unwrap_or(Answer::Done))
                 .map_err(|error| error.failure(hostname))?,
-            Verb::Get | Verb::Store => ask_agent(ask, knocked, deadline).map_err(|error| error.failure(hostname))?,
+            Verb::Get | Verb::Store => {
+                ask_agent::<Brief>(ask, knocked, deadline).map_err(|error| error.failure(hostname))?
+            }
         };
         said(answer, request)
     }

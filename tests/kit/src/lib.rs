@@ -52,6 +52,7 @@ pub mod peer;
 pub mod pictures;
 pub mod processes;
 pub mod proxy;
+pub mod rabbitmq;
 pub mod random;
 pub mod registry;
 pub mod repository;

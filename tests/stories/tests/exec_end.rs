@@ -1,20 +1,22 @@
 //! What a run of `credmint exec --provider` is given: for how long, to whom, and that it is revoked with the end of the run.
 //! OpenBao and the OpenID Provider are real.
-#![expect(clippy::expect_used, reason = "a story stops at what is not so")]
 
 use std::time::{Duration, Instant};
 
 use credmint_stories::{User, env_identity};
 use credmint_test_kit::home::executable;
 use credmint_test_kit::processes::{self, Signal};
+use credmint_test_kit::rabbitmq::RabbitMq;
 use credmint_test_kit::run::Running;
 use credmint_test_kit::{OpenBao, OpenIdProvider, Run};
+use serde_json::json;
 
 /// A home with a provider whose issuer is a login at OpenBao.
 struct Place {
     user: User,
     bao: OpenBao,
     _provider: OpenIdProvider,
+    settings: String,
 }
 
 impl Place {
@@ -30,8 +32,9 @@ impl Place {
             bao.ca_file().display()
         );
         let table = format!("[provider.prod]\nidentity = \"job\"\nissuer = \"bao\"\n{lines}\n");
-        user.settings(&(env_identity("WORKLOAD_TOKEN") + &issuer + &table));
-        Self { user, bao, _provider: provider }
+        let settings = env_identity("WORKLOAD_TOKEN") + &issuer + &table;
+        user.settings(&settings);
+        Self { user, bao, _provider: provider, settings }
     }
 
     fn exec(&self, line: &str) -> Run<'_> {
@@ -193,4 +196,35 @@ fn a_run_of_a_job_without_a_user_gets_what_the_settings_have_for_it_coder_9120()
     assert!(started.code == Some(77) && started.stdout.is_empty(), "{started:?}");
     assert!(started.stderr.contains("the owner of this workspace has no token at Coder"), "{}", started.stderr);
     user.canary.check(&user.home);
+}
+
+#[test]
+fn a_user_that_an_engine_of_openbao_made_for_a_run_is_gone_with_it() {
+    let mut place = Place::with("");
+    let broker = RabbitMq::start();
+    let (bao, address) = (&place.bao, broker.address());
+    bao.write("sys/mounts/rabbitmq", json!({ "type": "rabbitmq" }));
+    let connection =
+        json!({ "connection_uri": address, "username": "admin", "password": "word", "verify_connection": false });
+    bao.write("rabbitmq/config/connection", connection);
+    let vhosts = json!({ "/": { "configure": "", "write": "", "read": ".*" } }).to_string();
+    bao.write("rabbitmq/roles/reader", json!({ "tags": "monitoring", "vhosts": vhosts }));
+    bao.policy("engine", "path \"rabbitmq/creds/reader\" { capabilities = [\"read\"] }");
+    bao.jwt_role("jwt", "terraform", "vault", &["engine"]);
+    let settings =
+        place.settings.replace("vault-token", "vault-secret\"\npath = \"rabbitmq/creds/reader\"\nfield = \"password");
+    place.user.settings(&(settings + "exec = \"http\"\n"));
+    place.user.canary.allow_variable("TF_HTTP_PASSWORD");
+    // 1. The engine makes a user with a lease, and its password is what the program has.
+    let leases = |bao: &OpenBao| bao.list("sys/leases/lookup/rabbitmq/creds/reader").len();
+    let mut running = place.exec("echo \"has ${#TF_HTTP_PASSWORD}.\"; read go").typed().answer().start();
+    let length = running.shows("its password", |text| text.contains("has 36.").then_some(36));
+    assert_eq!((length, broker.users().len(), leases(&place.bao)), (36, 1, 1));
+    // 2. With the run the lease ends, and with that the user.
+    running.type_line("go");
+    let ended = running.output();
+    assert!(ended.code == Some(0) && ended.stderr.is_empty(), "{}", ended.stderr);
+    place.bao.wait_for("the lease is revoked", |_| broker.users().is_empty());
+    assert!(place.bao.logins().is_empty() && leases(&place.bao) == 0);
+    place.user.canary.check(&place.user.home);
 }

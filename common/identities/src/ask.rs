@@ -16,6 +16,7 @@ use crate::source::SourceError;
 use crate::spiffe::{self, SpiffeError};
 use crate::subject_token::{SubjectToken, SubjectTokenError};
 use crate::token_endpoint::TokenEndpointError;
+use crate::token_request::Line;
 use crate::workload::{self, WorkloadError};
 use crate::{client_credentials, command, env, file, kubernetes};
 
@@ -87,6 +88,7 @@ impl IdentityError {
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::TokenEndpoint(error) | Self::SignIn(SignInError::Endpoint(error)) => error.retry_after(),
+            Self::Workload(error) => error.retry_after,
             _ => None,
         }
     }
@@ -100,6 +102,7 @@ impl IdentityError {
             Self::TokenEndpoint(error) => error.kind(),
             Self::SignIn(error) => error.kind(),
             Self::AwsCaller(error) => error.kind(),
+            Self::Workload(error) => error.kind,
             _ => FailureKind::Refused,
         }
     }
@@ -144,7 +147,7 @@ pub async fn ask(
     deadline: Deadline,
 ) -> Result<Option<SubjectToken>, IdentityError> {
     if let Identity::Workload(own) = identity {
-        return workload::ask(own, caller, now);
+        return workload::ask(own, caller, Line { https, now, deadline }).await;
     }
     let found = match identity {
         Identity::Env { variable } => env::read(variable, caller),

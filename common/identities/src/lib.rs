@@ -23,6 +23,7 @@ mod source;
 mod spiffe;
 mod subject_token;
 mod token_endpoint;
+mod token_request;
 mod way;
 mod workload;
 

@@ -3,15 +3,17 @@
 //! Trusts no token; checks form, end and audience so that a useless one is sent nowhere.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use credmint_settings::{CallerReads, Platform, Workload};
-use credmint_vocabulary::{Secret, Timestamp};
+use credmint_vocabulary::{FailureKind, Secret, Timestamp};
 
 use crate::absence::Absence;
 use crate::ask::IdentityError;
 use crate::caller::Caller;
 use crate::file;
 use crate::subject_token::{SubjectToken, without_line_end};
+use crate::token_request::{self, Line};
 use crate::{coder, kubernetes};
 
 /// Describes where a platform puts its token.
@@ -30,13 +32,28 @@ struct Place {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct WorkloadError {
-    what: String,
+    /// What is wrong.
+    pub(crate) what: String,
     /// What to do, in the platform's own words.
     pub(crate) hint: String,
+    /// Whose turn it is.
+    pub(crate) kind: FailureKind,
+    /// How long the platform wants to be left alone, if it said so.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl WorkloadError {
+    pub(crate) fn new(what: String, hint: &str) -> Self {
+        Self { what, hint: hint.to_owned(), kind: FailureKind::Refused, retry_after: None }
+    }
 }
 
 /// Lists what a workload reads from the caller.
 pub(crate) fn add_reads(reads: &mut CallerReads, workload: &Workload) {
+    if let Some(desk) = token_request::desk(&workload.platform) {
+        reads.environment.extend(desk.variables().map(str::to_owned));
+        return;
+    }
     let place = place(&workload.platform);
     reads.environment.extend(place.variables);
     reads.environment.extend(place.marker.map(str::to_owned));
@@ -47,22 +64,28 @@ pub(crate) fn add_reads(reads: &mut CallerReads, workload: &Workload) {
 }
 
 /// Asks a workload; `None` elsewhere than on its platform, and at Coder for a job that has no user's token.
-pub(crate) fn ask(workload: &Workload, caller: &Caller, now: Timestamp) -> Result<Option<SubjectToken>, IdentityError> {
-    let place = place(&workload.platform);
-    let Some((source, found)) = found(&place, caller)? else {
-        return match place.marker.filter(|marker| caller.variable(marker).is_some()) {
-            Some(marker) => Err(broken(not_given(&place, marker), &place).into()),
-            None => Ok(None),
-        };
+pub(crate) async fn ask(
+    workload: &Workload,
+    caller: &Caller,
+    line: Line<'_>,
+) -> Result<Option<SubjectToken>, IdentityError> {
+    let (found, remedy) = match token_request::desk(&workload.platform) {
+        Some(desk) => (desk.ask(workload, caller, line).await?, desk.remedy.to_owned()),
+        None => given(&workload.platform, caller)?,
     };
+    let Some((source, found)) = found else { return Ok(None) };
     let token = SubjectToken::new(found).map_err(|error| IdentityError::Token { place: source.clone(), error })?;
-    judge(&token, &source, &place, now)?;
+    judge(&token, &source, &remedy, line.now)?;
     kubernetes::check_audience(&token, workload.audience.as_deref())?;
     Ok(Some(token))
 }
 
 /// Says why a workload has no answer.
 pub(crate) fn absence(workload: &Workload, caller: &Caller) -> Absence {
+    if let Some(desk) = token_request::desk(&workload.platform) {
+        let [variable, _] = desk.needs;
+        return Absence::NotSet { variable: variable.to_owned() };
+    }
     let place = place(&workload.platform);
     let variable = place.variables.into_iter().next().unwrap_or_default();
     match workload.platform {
@@ -71,7 +94,20 @@ pub(crate) fn absence(workload: &Workload, caller: &Caller) -> Absence {
     }
 }
 
-fn found(place: &Place, caller: &Caller) -> Result<Option<(String, Secret<String>)>, IdentityError> {
+/// What was found, and where.
+type Found = Option<(String, Secret<String>)>;
+
+/// Looks where a platform puts its token; with it, what to configure there.
+fn given(platform: &Platform, caller: &Caller) -> Result<(Found, String), IdentityError> {
+    let place = place(platform);
+    let found = found(&place, caller)?;
+    match place.marker.filter(|marker| found.is_none() && caller.variable(marker).is_some()) {
+        Some(marker) => Err(WorkloadError::new(not_given(&place, marker), &place.remedy).into()),
+        None => Ok((found, place.remedy)),
+    }
+}
+
+fn found(place: &Place, caller: &Caller) -> Result<Found, IdentityError> {
     for variable in &place.variables {
         let value = caller.variable(variable).map(Secret::copied).map(without_line_end);
         if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -83,22 +119,19 @@ fn found(place: &Place, caller: &Caller) -> Result<Option<(String, Secret<String
 }
 
 /// Refuses what no relying party would take.
-fn judge(token: &SubjectToken, source: &str, place: &Place, now: Timestamp) -> Result<(), WorkloadError> {
+fn judge(token: &SubjectToken, source: &str, remedy: &str, now: Timestamp) -> Result<(), WorkloadError> {
     if token.claims.is_none() {
-        return Err(broken(format!("{source} holds an opaque token and no JWT: nobody else can verify it"), place));
+        let what = format!("{source} holds an opaque token and no JWT: nobody else can verify it");
+        return Err(WorkloadError::new(what, remedy));
     }
     match token.expires {
-        Some(end) if end <= now => Err(broken(format!("the token in {source} expired at {end}"), place)),
+        Some(end) if end <= now => Err(WorkloadError::new(format!("the token in {source} expired at {end}"), remedy)),
         _ => Ok(()),
     }
 }
 
 fn not_given(place: &Place, marker: &str) -> String {
     format!("{marker} is set, and {} is not: this job was given no token", place.variables.join(" or "))
-}
-
-fn broken(what: String, place: &Place) -> WorkloadError {
-    WorkloadError { what, hint: place.remedy.clone() }
 }
 
 fn place(platform: &Platform) -> Place {
@@ -145,6 +178,9 @@ fn hcp_terraform(tag: Option<&str>) -> Place {
 mod tests {
     use super::*;
     use crate::claims::tests::token;
+    use credmint_https::Https;
+    use credmint_vocabulary::Deadline;
+    use std::time::Instant;
 
     const NOW: Timestamp = Timestamp::from_unix(1_000);
     const GOOD: &str = r#"{"aud":"vault","exp":2000}"#;
@@ -171,7 +207,12 @@ mod tests {
     }
 
     fn asked(platform: Platform, caller: &Caller) -> Result<Option<SubjectToken>, IdentityError> {
-        ask(&Workload { platform, audience: Some("vault".into()) }, caller, NOW)
+        let https = Https::new("test");
+        let deadline = Deadline::after(Instant::now(), Duration::from_secs(10));
+        let line = Line { https: &https, now: NOW, deadline };
+        let workload = Workload { platform, audience: Some("vault".into()) };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(ask(&workload, caller, line))
     }
 
     #[test]

@@ -7,7 +7,7 @@
 pub struct Workload {
     /// The platform.
     pub platform: Platform,
-    /// `audience`: what the token's `aud` has to contain, checked before it is sent anywhere.
+    /// `audience`: what the token's `aud` has to contain, checked before it is sent anywhere; asked for where the platform can be asked.
     pub audience: Option<String>,
 }
 
@@ -33,6 +33,15 @@ pub enum Platform {
     Env0,
     /// `kind = "circleci"`: a job's token, of the second version or else of the first.
     Circleci,
+    /// `kind = "github-actions"`: a job's token, a new one each time.
+    GithubActions,
+    /// `kind = "azure-devops"`: the token of a service connection, a new one each time.
+    AzureDevops {
+        /// `service_connection`: its identifier.
+        service_connection: String,
+    },
+    /// `kind = "buildkite"`: a job's token, a new one each time.
+    Buildkite,
 }
 
 impl Workload {
@@ -46,6 +55,15 @@ impl Workload {
             Platform::Spacelift => "spacelift",
             Platform::Env0 => "env0",
             Platform::Circleci => "circleci",
+            Platform::GithubActions => "github-actions",
+            Platform::AzureDevops { .. } => "azure-devops",
+            Platform::Buildkite => "buildkite",
         }
+    }
+
+    /// Tells whether the platform is asked for each token, over the network.
+    #[must_use]
+    pub const fn is_asked(&self) -> bool {
+        matches!(self.platform, Platform::GithubActions | Platform::AzureDevops { .. } | Platform::Buildkite)
     }
 }

@@ -137,10 +137,10 @@ fn tell(token: &SubjectToken, to: &mut IdentityClaims) -> Option<String> {
 
 /// Tells the identities that answer without a network and without running a program.
 fn is_dry(identity: &Identity) -> bool {
-    matches!(
-        identity,
-        Identity::Env { .. } | Identity::File { .. } | Identity::Kubernetes { .. } | Identity::Workload(_)
-    )
+    match identity {
+        Identity::Workload(workload) => !workload.is_asked(),
+        _ => matches!(identity, Identity::Env { .. } | Identity::File { .. } | Identity::Kubernetes { .. }),
+    }
 }
 
 fn kind(identity: &Identity) -> &'static str {

@@ -51,6 +51,11 @@ const CENSUS: &[(&str, usize, &str)] = &[
     ("common/identities/src/spiffe.rs", 1, "the address of the Workload API out of the caller's variable; no secret"),
     ("common/identities/src/subject_token.rs", 3, "trimmed, checked for control characters, digested"),
     ("common/identities/src/token_endpoint.rs", 1, "client secret into the Basic header (RFC 6749 §2.3.1)"),
+    (
+        "common/identities/src/token_request.rs",
+        6,
+        "address and job out of the platform's variables, its bearer token into the header",
+    ),
     ("common/identities/src/way.rs", 2, "oauth2 takes the client secret or assertion for its request"),
     ("common/issuers/src/access_keys.rs", 1, "keys of AWS are checked to be ones that a header can carry"),
     (

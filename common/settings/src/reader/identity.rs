@@ -34,6 +34,13 @@ pub(crate) const KINDS: &[Kind<Identity>] = &[
     Kind { word: "spacelift", keys: &[workload::FIXED], read: workload::spacelift },
     Kind { word: "env0", keys: &[workload::FIXED], read: workload::env0 },
     Kind { word: "circleci", keys: &[workload::FIXED], read: workload::circleci },
+    Kind { word: "github-actions", keys: &[workload::ASKED], read: workload::github_actions },
+    Kind {
+        word: "azure-devops",
+        keys: &[&[must("service_connection")], workload::FIXED],
+        read: workload::azure_devops,
+    },
+    Kind { word: "buildkite", keys: &[workload::ASKED], read: workload::buildkite },
 ];
 
 pub(crate) fn identity(table: &Table) -> Result<Identity, SettingsError> {

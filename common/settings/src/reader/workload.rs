@@ -6,11 +6,13 @@ use crate::error::SettingsError;
 use crate::identity::Identity;
 use crate::reader::fields::Fields;
 use crate::reader::item::Item;
-use crate::reader::shape::{Key, may};
+use crate::reader::shape::{Key, may, must};
 use crate::workload::{Platform, Workload};
 
 /// Keys of a platform that has one token, whose audience is fixed.
 pub(crate) const FIXED: &[Key] = &[may("audience")];
+/// Keys of a platform that is told for whom a token is to be.
+pub(crate) const ASKED: &[Key] = &[must("audience")];
 
 pub(crate) fn coder(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
     workload(fields, Platform::Coder)
@@ -36,6 +38,19 @@ pub(crate) fn env0(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
 
 pub(crate) fn circleci(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
     workload(fields, Platform::Circleci)
+}
+
+pub(crate) fn github_actions(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
+    workload(fields, Platform::GithubActions)
+}
+
+pub(crate) fn azure_devops(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
+    let service_connection = fields.required("service_connection", Item::text)?;
+    workload(fields, Platform::AzureDevops { service_connection })
+}
+
+pub(crate) fn buildkite(fields: &Fields<'_>) -> Result<Identity, SettingsError> {
+    workload(fields, Platform::Buildkite)
 }
 
 fn workload(fields: &Fields<'_>, platform: Platform) -> Result<Identity, SettingsError> {

@@ -38,7 +38,8 @@ fn indent(line: String) -> String {
 const EXAMPLE: &str = r#"[identity.job]
 kind = "env"             # or file, kubernetes, command, client-credentials;
                          # a person who signs in: oidc, vault-oidc; a job: coder,
-                         # gitlab, hcp-terraform, spacelift, env0, circleci
+                         # gitlab, hcp-terraform, spacelift, env0, circleci,
+                         # github-actions, azure-devops, buildkite
 variable = "WORKLOAD_TOKEN"
 
 [issuer.registry-cert]

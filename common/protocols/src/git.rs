@@ -8,7 +8,7 @@ use credmint_vocabulary::Timestamp;
 use zeroize::Zeroizing;
 
 use crate::answer::{AnswerError, Credential};
-use crate::host::comparison_form;
+use crate::host::of_name;
 use crate::program::{CallError, texts};
 
 /// Most bytes of standard input that are read.
@@ -61,7 +61,7 @@ pub fn description(bytes: &[u8]) -> Description {
     for (key, value) in lines.filter_map(|line| std::str::from_utf8(line).ok()?.split_once('=')) {
         match key {
             "protocol" => value.clone_into(&mut found.protocol),
-            "host" => found.host = comparison_form(value).unwrap_or_default(),
+            "host" => found.host = of_name(value).unwrap_or_default(),
             "capability[]" if value == "authtype" => found.takes_bearer = true,
             "wwwauth[]" => (has_said, wants_bearer) = (true, wants_bearer || is_bearer(value)),
             _ => {}
@@ -100,4 +100,17 @@ pub fn answer(
     bytes.push(b'\n');
     bytes.extend_from_slice(after.as_bytes());
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_git_decoded_into_more_than_a_name_is_none() {
+        for host in ["good.example/.evil.example", "evil.example://good.example", "good.example?x", "good.example "] {
+            let found = description(format!("protocol=https\nhost={host}\n\n").as_bytes());
+            assert_eq!(found.host, "", "{host}");
+        }
+    }
 }

@@ -186,6 +186,12 @@ const AWS: &[&str] = &[
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
+    // Older names of the same: Go's SDK takes the first two, botocore the third before the one that we set.
+    "AWS_ACCESS_KEY",
+    "AWS_SECRET_KEY",
+    "AWS_SECURITY_TOKEN",
+    // The end of the keys before: botocore would believe it of ours.
+    "AWS_CREDENTIAL_EXPIRATION",
     "AWS_PROFILE",
     "AWS_DEFAULT_PROFILE",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -236,5 +242,14 @@ mod tests {
         }
         assert!(Channel::AzureToken.left_out().contains(&"ARM_OIDC_REQUEST_URL"));
         assert!(Channel::AwsKeys.left_out().contains(&"AWS_PROFILE"));
+    }
+
+    #[test]
+    fn older_names_of_keys_and_the_end_of_others_do_not_stay_beside_ours() {
+        for name in ["AWS_ACCESS_KEY", "AWS_SECRET_KEY", "AWS_SECURITY_TOKEN", "AWS_CREDENTIAL_EXPIRATION"] {
+            for channel in [Channel::AwsContainer, Channel::AwsKeys] {
+                assert!(channel.left_out().contains(&name), "{name}");
+            }
+        }
     }
 }

@@ -251,3 +251,62 @@ impl<'a> Line<'a> {
         SpiffeError::Malformed { place: self.place(), what: "X.509-SVID", why: "there is none".to_owned() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spiffe::{X509BundleSet, X509Svid as Svid};
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    fn line(spiffe_id: Option<&'static str>) -> Line<'static> {
+        Line { place: "/run/api.sock", spiffe_id, deadline: Deadline::after(Instant::now(), Duration::ZERO) }
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn an_agent_that_says_nothing_is_given_up_at_the_deadline() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("api.sock");
+        let _silent = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let workload = SpiffeWorkload { socket: Some(path.display().to_string()), spiffe_id: None };
+        let over = Deadline::after(Instant::now(), Duration::ZERO);
+        let told = x509_svid(&workload, &Caller::default(), over).await.unwrap_err();
+        assert!(matches!(told, SpiffeError::Dial(HttpsError::Timeout { .. })), "{told}");
+        assert_eq!(told.kind(), FailureKind::Unreachable);
+        let nowhere = SpiffeWorkload { socket: None, spiffe_id: None };
+        assert!(x509_svid(&nowhere, &Caller::default(), over).await.unwrap().is_none());
+    }
+
+    #[test]
+    fn what_the_workload_api_says_is_told_by_whose_turn_it_is() {
+        let long = "x".repeat(10_000);
+        for (error, kind, words) in [
+            (WorkloadApiError::NoIdentityIssued, FailureKind::Refused, "has no identity for this process"),
+            (WorkloadApiError::PermissionDenied(long), FailureKind::Refused, "has no identity for this process (xxx"),
+            (WorkloadApiError::EmptyResponse, FailureKind::Refused, "sent what is no X.509-SVID: "),
+            (
+                WorkloadApiError::InvalidResponseField { field: "x509_svid" },
+                FailureKind::Refused,
+                "sent what is no X.509-SVID: ",
+            ),
+        ] {
+            let told = line(None).told(error, "X.509-SVID");
+            let text = told.to_string();
+            assert!(text.contains(words) && text.len() < 1_000, "{text}");
+            assert!(told.kind() == kind && told.hint().is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_answer_without_an_svid_is_none() {
+        let none = X509Context::new(Vec::<Arc<Svid>>::new(), X509BundleSet::new());
+        assert!(line(None).choose(&none, None).unwrap_err().to_string().ends_with("X.509-SVID: there is none"));
+        let asked = line(Some("spiffe://corp.example/runner"));
+        let wanted = asked.wanted().unwrap();
+        assert!(
+            matches!(asked.choose(&none, wanted.as_ref()), Err(SpiffeError::Other { found, .. }) if found.is_empty())
+        );
+        assert!(matches!(line(Some("https://corp.example")).wanted(), Err(SpiffeError::Id(_))));
+    }
+}

@@ -120,7 +120,7 @@ pub(crate) async fn instead(
 }
 
 fn explained(name: &RouteName, job: Job, failure: &Failure) -> Failure {
-    let asked = failure.what.split_once(" (").map_or("", |(_, asked)| asked.trim_end_matches(')'));
+    let asked = failure.what.split_once(" (").map_or("", |(_, asked)| asked.strip_suffix(')').unwrap_or(asked));
     let asked = if asked.is_empty() { String::new() } else { format!(" ({asked})") };
     let what = format!("no credential for {name}: {}{asked}", job.words());
     Failure::new(FailureKind::Refused, what).hint(job.hint(name))
@@ -182,6 +182,15 @@ mod tests {
     #[test]
     fn a_start_never_goes_on_without_its_user_and_an_end_does() {
         assert!(!Job::Start.goes_on_without() && Job::End.goes_on_without() && Job::WithoutUser.goes_on_without());
+    }
+
+    #[test]
+    fn what_the_identity_coder_says_of_its_absence_stands_whole_in_the_refusal_coder_9120() {
+        let name = RouteName::provider("prod").expect("a name");
+        let absent = credmint_identities::Absence::NoUserInJob;
+        let nobody = crate::failure::nobody(&name, &[format!("owner: {absent}")], None);
+        let told = explained(&name, Job::WithoutUser, &nobody).what;
+        assert!(told.ends_with("(owner: no user token in this job (template push or dry run))"), "{told}");
     }
 
     #[test]

@@ -195,6 +195,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test writes the file that is too long")]
     fn a_file_of_anchors_has_a_limit() {
         let large = std::env::temp_dir().join(format!("credmint-https-{}-large.pem", std::process::id()));
         std::fs::write(&large, vec![b'\n'; LARGEST + 1]).unwrap();

@@ -91,6 +91,7 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     let of_providers = providers::variables(std::mem::take(&mut open.providers), open.directory())?;
     providers::check(&variables, &of_providers)?;
     variables.extend(of_providers);
+    proxy::exempt_endpoints(&mut variables);
     match pem {
         Some(pem) => variables.extend(pem),
         None if !has_any => return Err(nothing_to_reach()),

@@ -41,6 +41,27 @@ pub(crate) fn variables(open: &OpenRun, proxy: &OpenProxy) -> Result<Vec<Variabl
     Ok(variables)
 }
 
+/// Exempts the run's own port where something asks there: Go never asks a proxy for loopback, other languages do, and it would see the bearer.
+pub(crate) fn exempt_endpoints(variables: &mut Vec<Variable>) {
+    let is_endpoint = |variable: &Variable| {
+        !HTTPS_PROXY.contains(&variable.name()) && variable.value().is_some_and(|text| text.contains(ENDPOINT))
+    };
+    let is_said = |name: &&str| variables.iter().any(|own| own.name() == *name) || environment::read(name).is_some();
+    if !variables.iter().any(is_endpoint) || !PROXIES.iter().any(is_said) {
+        return;
+    }
+    for name in NO_PROXY {
+        let own = variables.iter().find(|own| own.name() == name).and_then(|own| own.value().map(str::to_owned));
+        let before = own.or_else(|| environment::read(name)).or_else(|| first_of(&NO_PROXY));
+        variables.retain(|own| own.name() != name);
+        variables.push(Variable::open(name, exempting(before.as_deref().unwrap_or_default())));
+    }
+}
+
+fn exempting(before: &str) -> String {
+    if before.trim().is_empty() { LOOPBACK.to_owned() } else { format!("{before},{LOOPBACK}") }
+}
+
 /// Says what the variables are, where there is no run.
 pub(crate) fn described() -> impl Iterator<Item = (&'static str, &'static str)> {
     let address = HTTPS_PROXY.map(|name| (name, "http://credmint:TOKEN@127.0.0.1:PORT, the proxy of a run"));
@@ -95,6 +116,10 @@ fn first_of(names: &[&str]) -> Option<String> {
 /// Go's order.
 pub(crate) const HTTPS_PROXY: [&str; 2] = ["HTTPS_PROXY", "https_proxy"];
 pub(crate) const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
+/// What clients of other languages read, too.
+const PROXIES: [&str; 6] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+const LOOPBACK: &str = "127.0.0.1";
+const ENDPOINT: &str = "http://127.0.0.1:";
 pub(crate) const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
 /// Where systems keep all their anchors in one file: Debian, Fedora, openSUSE, Red Hat, Alpine and the BSDs, macOS.
 const SYSTEM: [&str; 6] = [
@@ -110,6 +135,25 @@ const LARGEST: usize = 4 * 1024 * 1024;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_runs_own_port_is_exempted_where_something_asks_there() {
+        let endpoint =
+            || Variable::open("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:7/.provider/aws-container");
+        let proxy = || Variable::open("HTTPS_PROXY", "http://credmint:x@127.0.0.1:7");
+        let exempted = |mut variables: Vec<Variable>| {
+            exempt_endpoints(&mut variables);
+            let no_proxy = |own: &&Variable| own.name() == "no_proxy";
+            let found: Vec<_> =
+                variables.iter().filter(no_proxy).filter_map(|own| own.value().map(str::to_owned)).collect();
+            assert!(found.len() < 2);
+            found.first().cloned()
+        };
+        assert_eq!(exempted(vec![proxy()]), None);
+        assert!(exempted(vec![endpoint(), proxy()]).is_some_and(|text| text.ends_with("127.0.0.1")));
+        let own = Variable::open("no_proxy", "a.example");
+        assert_eq!(exempted(vec![endpoint(), proxy(), own]).as_deref(), Some("a.example,127.0.0.1"));
+    }
 
     #[test]
     fn of_a_file_of_anchors_only_certificates_are_kept() {

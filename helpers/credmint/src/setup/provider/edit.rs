@@ -87,6 +87,7 @@ mod tests {
     use std::fs;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test is the somebody else who writes the file")]
     fn a_file_that_somebody_else_changes_between_reading_and_writing_is_left_alone() {
         let home = std::env::temp_dir().join(format!("credmint-edit-{}", std::process::id()));
         fs::create_dir_all(&home).expect("a directory");

@@ -93,11 +93,16 @@ fn the_real_google_auth_exchanges_what_the_endpoint_answers() {
         "[issuer.google]\nkind = \"google-sts\"\naudience = \"{audience}\"\nendpoint = \"http://127.0.0.1:{port}\"\n\n\
          [provider.cloud]\nidentity = \"job\"\nissuer = \"google\"\n"
     );
-    let (user, token) = user_with(&provider, audience, &tables);
+    let (mut user, token) = user_with(&provider, audience, &tables);
+    // A proxy of the person's is no way to the endpoint: it would see what opens it.
+    user.home.set("HTTP_PROXY", DEAD_PROXY);
     let output = python(&user, "cloud", GOOGLE);
     assert!(output.stdout == format!("of-google {token} {audience}\n"), "{}", output.stderr);
     user.canary.check(&user.home);
 }
+
+/// Nobody listens there.
+const DEAD_PROXY: &str = "http://127.0.0.1:9";
 
 /// Signs a call with whatever keys boto3 finds, and says where it found them.
 const BOTO3: &str = r#"
@@ -115,6 +120,9 @@ fn boto3_signs_with_the_keys_of_the_endpoint_and_with_those_of_the_environment()
         let (mut user, _) = user_with(&provider, sts::AUDIENCE, &(sts.issuer("aws", "") + &table));
         user.home.set("AWS_ENDPOINT_URL", sts.address());
         user.home.set("AWS_REGION", sts::REGION);
+        if method == "container-role" {
+            user.home.set("http_proxy", DEAD_PROXY);
+        }
         user.home.set("AWS_DEFAULT_REGION", sts::REGION);
         let told = python(&user, "prod", BOTO3).stdout;
         assert!(

@@ -1,6 +1,6 @@
 //! A fake of three calls of AWS's Security Token Service: AssumeRoleWithWebIdentity, AssumeRole and GetCallerIdentity.
 //!
-//! A fake, because the real one needs an account of AWS and cannot be made slow, and moto accepts every token. It is strict: [`judge`] verifies a token
+//! A fake, because the real one needs an account of AWS and cannot be made slow, and moto accepts every token. It is strict: `judge` verifies a token
 //! with the keys that the real OpenID Provider publishes, and a signature with the keys that were handed out; a life of seconds is all that it may grant
 //! and the real one may not. An issuer comes in at its start, an address goes out; it answers on loopback until the test process ends.
 //! Facts: `provider-credentials.md` §2.2.

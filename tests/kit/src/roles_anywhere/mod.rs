@@ -1,7 +1,7 @@
 //! A fake of the one call of IAM Roles Anywhere: CreateSession.
 //!
 //! A fake, because the real one needs an account of AWS. It is strict: what it grants is signed by the key of a certificate that leads to
-//! its trust anchor, and every request is judged by [`judge`], which rebuilds what was signed. A trust anchor comes in at its start, an address goes out;
+//! its trust anchor, and every request is judged by `judge`, which rebuilds what was signed. A trust anchor comes in at its start, an address goes out;
 //! it answers on loopback until it is dropped with the test process.
 
 mod judge;

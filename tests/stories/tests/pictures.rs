@@ -186,6 +186,8 @@ fn status_and_cert_show_who_is_signed_in_and_what_is_kept() {
     let seen = seen.between("serial     ", "\r", SERIAL).between("Z: ", " remain", "59 min");
     let (end, far) = ("2026-11-30T10:00:00Z", "2027-05-30T12:00:00Z");
     let seen = seen.times(&["2026-11-30T08:59:30Z", end, end, far, "2027-11-30T09:00:00Z"]);
+    // The name in the picture is longer than the address that the line was broken for.
+    let seen = seen.between_lines("role terraform)", "\r\n  path", ",\r\n             to live for 1h");
     seen.as_terminal(&mut chromium, "cert");
     let seen = named(&company, Seen::new(&status)).typed("credmint status");
     let seen = seen.between("process ", ",", "4242").between("version ", ",", "0.1.0").between("serial ", "\r", SERIAL);

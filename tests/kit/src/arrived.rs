@@ -1,23 +1,31 @@
 //! A request as it arrived at one of the kit's own servers: HTTP/1.1 (RFC 9112) with a body of a stated length, and no more.
 //!
-//! A connection comes in, a request goes out. Reads that connection alone.
+//! A connection comes in, a request goes out; a status and a JSON document are answered. Touches that connection alone.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
+use serde_json::Value;
+
 /// A request, with header names in lower case.
-pub(crate) struct Arrived {
-    pub(crate) method: String,
+pub struct Arrived {
+    /// The method.
+    pub method: String,
     /// Path and query.
-    pub(crate) target: String,
-    pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) body: Vec<u8>,
+    pub target: String,
+    /// Header fields.
+    pub headers: BTreeMap<String, String>,
+    /// The body.
+    pub body: Vec<u8>,
 }
 
 impl Arrived {
     /// Reads one.
-    pub(crate) fn read(stream: &TcpStream) -> std::io::Result<Self> {
+    ///
+    /// # Errors
+    /// When the connection ends before it is whole.
+    pub fn read(stream: &TcpStream) -> std::io::Result<Self> {
         let mut reader = BufReader::new(stream.try_clone()?);
         let mut line = String::new();
         reader.read_line(&mut line)?;
@@ -37,7 +45,18 @@ impl Arrived {
     }
 
     /// Gives a header field; empty if there is none.
-    pub(crate) fn header(&self, name: &str) -> &str {
+    #[must_use]
+    pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }
+}
+
+/// Answers with a JSON document, and with nothing after it.
+///
+/// # Errors
+/// When the connection ends before it is written.
+pub fn answer_json(mut stream: &TcpStream, status: &str, body: &Value) -> std::io::Result<()> {
+    let body = body.to_string();
+    let head = "Content-Type: application/json\r\nConnection: close";
+    write!(stream, "HTTP/1.1 {status}\r\n{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }

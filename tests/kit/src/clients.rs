@@ -2,6 +2,8 @@
 //!
 //! A home and a piece of program come in, a run goes out that finds its libraries. It touches nothing but that run's environment.
 
+use serde_json::Value;
+
 use crate::home::Home;
 use crate::peer::installed;
 use crate::run::Run;
@@ -28,4 +30,20 @@ pub fn node<'home>(home: &'home Home, program: &str) -> Run<'home> {
 #[must_use]
 pub fn aws_go<'home>(home: &'home Home, what: &str) -> Run<'home> {
     home.run(installed("bin/aws-sdk-go")).arg(what)
+}
+
+/// Writes an answer that a client takes with one field put in, or in another way.
+#[must_use]
+pub fn row_with(good: &Value, name: &str, value: Value) -> String {
+    let mut row = good.clone();
+    row.as_object_mut().map(|row| row.insert(name.to_owned(), value));
+    row.to_string()
+}
+
+/// Writes it with one field left out.
+#[must_use]
+pub fn row_without(good: &Value, name: &str) -> String {
+    let mut row = good.clone();
+    row.as_object_mut().map(|row| row.remove(name));
+    row.to_string()
 }

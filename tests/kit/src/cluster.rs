@@ -1,10 +1,9 @@
-//! A fake of a Kubernetes API server, as far as it says who somebody is: an authenticator of tokens, token reviews, and one list.
+//! A fake of a Kubernetes API server, as far as it says who somebody is: an authenticator of tokens, and one list.
 //!
 //! A fake, because a test cannot install a real cluster. It verifies a token with the keys that the real OpenID Provider publishes, as a real API server
 //! does with `--oidc-issuer-url`, and believes the subject that an nginx with client certificates in front of it passes on. An issuer and an
 //! audience come in, the lines go out by which an nginx leads to it; it answers on loopback until the test process ends.
 
-use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -12,7 +11,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::OpenIdProvider;
-use crate::arrived::Arrived;
+use crate::arrived::{Arrived, answer_json};
 use crate::encoding::unix_time;
 use crate::jwt;
 
@@ -58,14 +57,13 @@ impl Cluster {
     }
 }
 
-fn answer(mut stream: TcpStream, issuer: &str, audience: &str, kept: &Mutex<Vec<Seen>>) -> std::io::Result<()> {
+fn answer(stream: TcpStream, issuer: &str, audience: &str, kept: &Mutex<Vec<Seen>>) -> std::io::Result<()> {
     let arrived = Arrived::read(&stream)?;
     let user = |token: &str| {
         let claims = jwt::judge(token, issuer, audience, unix_time()).ok()?;
         Some(claims["email"].as_str().unwrap_or_default().to_owned())
     };
     let (status, body) = match (arrived.method.as_str(), arrived.target.as_str()) {
-        ("POST", "/apis/authentication.k8s.io/v1/tokenreviews") => ("201 Created", review(&arrived.body, user)),
         ("GET", "/api/v1/namespaces") => {
             let bearer = arrived.header("authorization").strip_prefix("Bearer ").and_then(user);
             let own = Seen { user: bearer.unwrap_or_default(), subject: arrived.header("x-subject").to_owned() };
@@ -75,20 +73,7 @@ fn answer(mut stream: TcpStream, issuer: &str, audience: &str, kept: &Mutex<Vec<
         }
         _ => ("404 Not Found", json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404 })),
     };
-    let body = body.to_string();
-    let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close");
-    write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
-}
-
-/// Answers whether a token is somebody's.
-fn review(body: &[u8], user: impl Fn(&str) -> Option<String>) -> Value {
-    let mut review: Value = serde_json::from_slice(body).unwrap_or_default();
-    let found = review["spec"]["token"].as_str().and_then(user);
-    review["status"] = match found {
-        Some(user) => json!({ "authenticated": true, "user": { "username": user } }),
-        None => json!({ "authenticated": false, "error": "invalid bearer token" }),
-    };
-    review
+    answer_json(&stream, status, &body)
 }
 
 fn list() -> Value {

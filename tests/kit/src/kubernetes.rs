@@ -3,12 +3,12 @@
 //! A fake, because a test cannot install a real cluster. A token comes in at its start, an address goes out; it answers
 //! `authenticated` for that token and for no other, on loopback, until it is dropped with the test process.
 
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
 use serde_json::{Value, json};
 
+use crate::arrived::{Arrived, answer_json};
 use crate::encoding::claims;
 
 /// An API server that knows one service account.
@@ -52,25 +52,10 @@ fn accepted(token: &str, user: &str) -> Value {
     json!({ "authenticated": true, "audiences": claims["aud"], "user": user })
 }
 
-fn answer(mut stream: TcpStream, token: &str, user: &str) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or(0);
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    let mut review: Value = serde_json::from_slice(&body)?;
+fn answer(stream: TcpStream, token: &str, user: &str) -> std::io::Result<()> {
+    let arrived = Arrived::read(&stream)?;
+    let mut review: Value = serde_json::from_slice(&arrived.body)?;
     let known = review["spec"]["token"] == token;
     review["status"] = if known { accepted(token, user) } else { json!({ "authenticated": false }) };
-    let body = review.to_string();
-    let head = "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nConnection: close";
-    write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    answer_json(&stream, "201 Created", &review)
 }

@@ -28,7 +28,7 @@
     reason = "a test kit fails by panicking, and starts programs, reads files and dials out in place of a user"
 )]
 
-mod arrived;
+pub mod arrived;
 pub mod browser;
 pub mod canary;
 pub mod certificates;

@@ -4,10 +4,12 @@
 //! one that is there, from whoever has the administrator's password; anything else is an error of its own.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+
+use crate::arrived::Arrived;
 
 type Users = Arc<Mutex<BTreeSet<String>>>;
 
@@ -45,27 +47,17 @@ impl RabbitMq {
 }
 
 fn answer(mut stream: TcpStream, users: &Users) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let (mut lines, mut line) = (Vec::new(), String::new());
-    while reader.read_line(&mut line)? > 2 {
-        lines.push(std::mem::take(&mut line).trim_end().to_owned());
-    }
-    let field = |name: &str| {
-        lines.iter().find_map(|line| line.to_ascii_lowercase().starts_with(name).then(|| &line[name.len()..]))
-    };
-    let length = field("content-length: ").and_then(|length| length.parse().ok()).unwrap_or(0);
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
+    let arrived = Arrived::read(&stream)?;
     // admin:word
-    let knows = field("authorization: ") == Some("Basic YWRtaW46d29yZA==");
-    let status = if knows { judge(lines.first().map_or("", String::as_str), &body, users) } else { "401 Unauthorized" };
+    let knows = arrived.header("authorization") == "Basic YWRtaW46d29yZA==";
+    let status = if knows { judge(&arrived, users) } else { "401 Unauthorized" };
     write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 }
 
-fn judge(line: &str, body: &[u8], users: &Users) -> &'static str {
+fn judge(arrived: &Arrived, users: &Users) -> &'static str {
     let mut users = users.lock().expect("no panic");
-    let json: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
-    let words: Vec<&str> = line.split([' ', '/']).collect();
+    let json: serde_json::Value = serde_json::from_slice(&arrived.body).unwrap_or_default();
+    let words: Vec<&str> = std::iter::once(arrived.method.as_str()).chain(arrived.target.split('/')).collect();
     match words.as_slice() {
         ["PUT", "", "api", "users", name, ..] if json["password"].is_string() && json["tags"].is_string() => {
             users.insert((*name).to_owned());

@@ -4,7 +4,6 @@
 //! signature, which the fake in the issuers' own tests does: this one is for the way from the caller's environment to the login. It answers on
 //! loopback until it is dropped with the test process.
 
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -13,6 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use crate::arrived::{Arrived, answer_json};
 use crate::random;
 
 /// What it wants in `X-Vault-AWS-IAM-Server-ID`.
@@ -56,31 +56,19 @@ impl VaultAws {
     }
 }
 
-fn answer(mut stream: TcpStream, token: &str, kept: &Mutex<Vec<String>>) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let (mut first, mut length) = (String::new(), 0);
-    reader.read_line(&mut first)?;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or(0);
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+fn answer(stream: TcpStream, token: &str, kept: &Mutex<Vec<String>>) -> std::io::Result<()> {
+    let arrived = Arrived::read(&stream)?;
+    let body: Value = serde_json::from_slice(&arrived.body).unwrap_or_default();
     let field = |name: &str| {
         let text = body[name].as_str().and_then(|text| STANDARD.decode(text).ok()).unwrap_or_default();
         String::from_utf8_lossy(&text).into_owned()
     };
     let (url, form, headers) = (field("iam_request_url"), field("iam_request_body"), field("iam_request_headers"));
-    kept.lock().expect("nobody panicked").push(format!("{first}{body}{url}{form}{headers}"));
+    kept.lock()
+        .expect("nobody panicked")
+        .push(format!("{} {}{body}{url}{form}{headers}", arrived.method, arrived.target));
     let headers: Value = serde_json::from_str(&headers).unwrap_or_default();
-    let good = first.starts_with("POST /v1/auth/aws/login ")
+    let good = (arrived.method.as_str(), arrived.target.as_str()) == ("POST", "/v1/auth/aws/login")
         && body["role"] == "dev"
         && url == "https://sts.eu-central-1.amazonaws.com/"
         && form == "Action=GetCallerIdentity&Version=2011-06-15"
@@ -92,10 +80,5 @@ fn answer(mut stream: TcpStream, token: &str, kept: &Mutex<Vec<String>>) -> std:
         }
         false => ("400 Bad Request", json!({ "errors": ["error making upstream request"] })),
     };
-    let body = body.to_string();
-    write!(
-        stream,
-        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
+    answer_json(&stream, status, &body)
 }

@@ -147,16 +147,8 @@ fn rows() -> Vec<(&'static str, String, &'static str, i32, [bool; 2])> {
     let in_an_hour = encoding::rfc3339(encoding::unix_time() + 3_600);
     let local = in_an_hour.trim_end_matches('Z').to_owned();
     let good = json!({ "Version": 1, "AccessKeyId": "AKID", "SecretAccessKey": "stub", "SessionToken": "stub", "Expiration": in_an_hour });
-    let with = |name: &str, value: Value| {
-        let mut row = good.clone();
-        row.as_object_mut().map(|row| row.insert(name.to_owned(), value));
-        row.to_string()
-    };
-    let without = |name: &str| {
-        let mut row = good.clone();
-        row.as_object_mut().map(|row| row.remove(name));
-        row.to_string()
-    };
+    let with = |name: &str, value: Value| clients::row_with(&good, name, value);
+    let without = |name: &str| clients::row_without(&good, name);
     let ends = |text: &str| with("Expiration", json!(text));
     let whole = good.to_string();
     let lower = whole

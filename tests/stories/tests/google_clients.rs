@@ -1,11 +1,11 @@
 //! Google: google-auth and google-auth-library ask `credmint-google` by an external account, and exchange what they got.
 //! The token is the real OpenID Provider's; the Security Token Service is a fake on loopback, because the real one needs a project.
 
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use credmint_stories::{User, env_identity};
+use credmint_test_kit::arrived::{Arrived, answer_json};
 use credmint_test_kit::home::executable;
 use credmint_test_kit::{OpenIdProvider, clients};
 use serde_json::json;
@@ -37,22 +37,9 @@ impl GoogleSts {
     }
 }
 
-fn answer(mut stream: TcpStream, token: &str, kept: &Mutex<Vec<bool>>) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or(0);
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    let body = String::from_utf8_lossy(&body).into_owned();
+fn answer(stream: TcpStream, token: &str, kept: &Mutex<Vec<bool>>) -> std::io::Result<()> {
+    let arrived = Arrived::read(&stream)?;
+    let body = String::from_utf8_lossy(&arrived.body).into_owned();
     let has = |pair: &str| body.split('&').any(|one| one == pair);
     let good = has(&format!("subject_token={token}"))
         && has("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange")
@@ -68,9 +55,7 @@ fn answer(mut stream: TcpStream, token: &str, kept: &Mutex<Vec<bool>>) -> std::i
         }
         false => ("400 Bad Request", json!({ "error": "invalid_grant" })),
     };
-    let reply = reply.to_string();
-    let head = "Content-Type: application/json\r\nConnection: close";
-    write!(stream, "HTTP/1.1 {status}\r\n{head}\r\nContent-Length: {}\r\n\r\n{reply}", reply.len())
+    answer_json(&stream, status, &reply)
 }
 
 fn moved_in(sts: &GoogleSts, token: &str) -> User {
@@ -167,16 +152,8 @@ fn both_libraries_show_why_there_is_no_token_and_no_secret() -> std::io::Result<
 fn rows() -> serde_json::Value {
     let jwt = "urn:ietf:params:oauth:token-type:jwt";
     let good = json!({ "version": 1, "success": true, "token_type": jwt, "id_token": "stub", "expiration_time": 4_000_000_000_u64 });
-    let with = |name: &str, value: serde_json::Value| {
-        let mut row = good.clone();
-        row.as_object_mut().map(|row| row.insert(name.to_owned(), value));
-        row.to_string()
-    };
-    let without = |name: &str| {
-        let mut row = good.clone();
-        row.as_object_mut().map(|row| row.remove(name));
-        row.to_string()
-    };
+    let with = |name: &str, value: serde_json::Value| clients::row_with(&good, name, value);
+    let without = |name: &str| clients::row_without(&good, name);
     let whole = good.to_string();
     json!([
         ["whole", whole, "", 0],

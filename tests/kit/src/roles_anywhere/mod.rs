@@ -7,7 +7,7 @@
 mod judge;
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -15,9 +15,10 @@ use std::time::SystemTime;
 
 use serde_json::json;
 
+use crate::arrived::Arrived;
 use crate::random;
 
-use self::judge::{Arrived, judge};
+use self::judge::judge;
 
 const REGION: &str = "eu-central-1";
 const ROLE: &str = "arn:aws:iam::123456789012:role/build";
@@ -82,19 +83,12 @@ impl RolesAnywhere {
 }
 
 fn answer(mut stream: TcpStream, anchor: &[u8], secret: &str, kept: &Mutex<Vec<Asked>>) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let mut words = line.split_whitespace();
-    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let headers = headers(&mut reader)?;
-    let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
+    let arrived = Arrived::read(&stream)?;
+    let Arrived { method, target, headers, body } = &arrived;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
-    let judged = judge(&Arrived { method, target, headers: &headers, body: &body }, REGION, anchor, now);
+    let judged = judge(&judge::Arrived { method, target, headers, body }, REGION, anchor, now);
     let refused = judged.as_ref().err().map(|(code, why)| format!("{code}: {why}")).unwrap_or_default();
-    kept.lock().expect("nobody panicked").push(asked(&headers, &body, refused));
+    kept.lock().expect("nobody panicked").push(asked(headers, body, refused));
     let (status, error, body) = match judged {
         Ok(()) => ("201 Created", "", session(secret, now)),
         Err((code, message)) => ("403 Forbidden", code, json!({ "message": message })),
@@ -106,16 +100,6 @@ fn answer(mut stream: TcpStream, anchor: &[u8], secret: &str, kept: &Mutex<Vec<A
          Content-Length: {}\r\n\r\n{body}",
         body.len()
     )
-}
-
-fn headers(reader: &mut impl BufRead) -> std::io::Result<BTreeMap<String, String>> {
-    let mut headers = BTreeMap::new();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        let Some((name, value)) = line.trim_end().split_once(':') else { return Ok(headers) };
-        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
-    }
 }
 
 fn asked(headers: &BTreeMap<String, String>, body: &[u8], refused: String) -> Asked {

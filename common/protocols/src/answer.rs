@@ -39,6 +39,15 @@ pub struct AccessKeys<'a> {
     pub account_id: Option<&'a str>,
 }
 
+impl AccessKeys<'_> {
+    /// Refuses keys of which a part is empty: SDKs would sign with it.
+    pub(crate) fn check(&self) -> Result<(), AnswerError> {
+        let is_whole =
+            !self.access_key_id.is_empty() && !self.secret_access_key.is_empty() && !self.session_token.is_empty();
+        if is_whole { Ok(()) } else { Err(AnswerError::Empty) }
+    }
+}
+
 /// Says why a credential cannot be handed over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -75,6 +84,14 @@ impl<'a> Credential<'a> {
         let token = self.token.ok_or(AnswerError::Kind("token"))?;
         check_token(token.expose().as_bytes())?;
         Ok(token)
+    }
+
+    /// Gives the keys of AWS.
+    ///
+    /// # Errors
+    /// [`AnswerError::Kind`] when the issuer grants something else.
+    pub fn aws_keys(&self) -> Result<AccessKeys<'a>, AnswerError> {
+        self.keys.ok_or(AnswerError::Kind("access keys of AWS"))
     }
 
     /// Gives the user name; most servers look at the token alone.

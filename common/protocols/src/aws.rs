@@ -29,12 +29,9 @@ struct Answer<'a> {
 /// # Errors
 /// [`AnswerError`], when an SDK could not use the credential.
 pub fn answer(credential: &Credential<'_>, now: Timestamp) -> Result<Zeroizing<Vec<u8>>, AnswerError> {
-    let keys = credential.keys.ok_or(AnswerError::Kind("access keys of AWS"))?;
+    let keys = credential.aws_keys()?;
     let end = credential.announced_end(now)?.ok_or(AnswerError::Kind("end of life"))?;
-    let whole = !keys.access_key_id.is_empty() && !keys.secret_access_key.is_empty() && !keys.session_token.is_empty();
-    if !whole {
-        return Err(AnswerError::Empty);
-    }
+    keys.check()?;
     line(&Answer {
         version: 1,
         access_key_id: keys.access_key_id,

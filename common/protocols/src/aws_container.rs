@@ -27,11 +27,9 @@ struct Answer<'a> {
 /// # Errors
 /// [`AnswerError`], when an SDK could not use the credential.
 pub fn answer(credential: &Credential<'_>, now: Timestamp) -> Result<Zeroizing<Vec<u8>>, AnswerError> {
-    let keys = credential.keys.ok_or(AnswerError::Kind("access keys of AWS"))?;
+    let keys = credential.aws_keys()?;
     let end = credential.expires.ok_or(AnswerError::Kind("end of life"))?;
-    if keys.access_key_id.is_empty() || keys.secret_access_key.is_empty() || keys.session_token.is_empty() {
-        return Err(AnswerError::Empty);
-    }
+    keys.check()?;
     if end <= now {
         return Err(AnswerError::Expired);
     }

@@ -107,7 +107,7 @@ fn of_credential(channel: Channel, credential: &Credential<'_>) -> Result<Pairs,
     let token = |name| Ok(vec![(name, credential.bearer()?.copied())]);
     match channel {
         Channel::AwsKeys => {
-            let keys = credential.keys.ok_or(AnswerError::Kind("access keys of AWS"))?;
+            let keys = credential.aws_keys()?;
             Ok(vec![
                 ("AWS_ACCESS_KEY_ID", Secret::from(keys.access_key_id)),
                 ("AWS_SECRET_ACCESS_KEY", keys.secret_access_key.copied()),

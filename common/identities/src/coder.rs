@@ -5,10 +5,10 @@
 use crate::absence::Absence;
 use crate::caller::Caller;
 
-/// Not empty in the build of a workspace alone.
-pub(crate) const BUILD: &str = "CODER_WORKSPACE_BUILD_ID";
-/// What becomes of the workspace.
-pub(crate) const TRANSITION: &str = "CODER_WORKSPACE_TRANSITION";
+/// Variable that is not empty in the build of a workspace alone.
+pub const CODER_BUILD: &str = "CODER_WORKSPACE_BUILD_ID";
+/// Variable that says what becomes of the workspace: `start`, `stop` or `destroy`.
+pub const CODER_TRANSITION: &str = "CODER_WORKSPACE_TRANSITION";
 
 /// What to configure at Coder's OpenID Provider.
 pub(crate) const REMEDY: &str = "it is the access token of the owner's sign-in at Coder: let CODER_OIDC_SCOPES name a scope of an API of your own, so that it is a JWT \
@@ -16,8 +16,8 @@ pub(crate) const REMEDY: &str = "it is the access token of the owner's sign-in a
 
 /// Says why there is no token.
 pub(crate) fn absence(caller: &Caller, variable: String) -> Absence {
-    let transition = caller.variable(TRANSITION);
-    match (caller.variable(BUILD).is_some(), transition.is_some()) {
+    let transition = caller.variable(CODER_TRANSITION);
+    match (caller.variable(CODER_BUILD).is_some(), transition.is_some()) {
         (true, _) => {
             let known = ["start", "stop", "destroy"].into_iter();
             let is = |word: &&str| transition.is_some_and(|found| found.same_as(word.as_bytes()));
@@ -35,8 +35,8 @@ mod tests {
 
     fn told(build: &str, transition: &str) -> String {
         let mut caller = Caller::default();
-        caller.environment.insert(BUILD.into(), Secret::from(build));
-        caller.environment.insert(TRANSITION.into(), Secret::from(transition));
+        caller.environment.insert(CODER_BUILD.into(), Secret::from(build));
+        caller.environment.insert(CODER_TRANSITION.into(), Secret::from(transition));
         absence(&caller, "TOKEN".into()).to_string()
     }
 

@@ -35,6 +35,7 @@ pub use caller::{Caller, caller_reads, identity_reads};
 pub use claims::Claims;
 pub use client_assertion::{AssertionError, client_assertion, signed_jwt};
 pub use client_authentication::{ClientProof, ClientProofError, prove, source_name};
+pub use coder::{CODER_BUILD, CODER_TRANSITION};
 pub use command::{CommandError, tell};
 pub use oauth_refusal::OauthRefusal;
 pub use quotable::quotable;

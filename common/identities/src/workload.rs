@@ -59,7 +59,7 @@ pub(crate) fn add_reads(reads: &mut CallerReads, workload: &Workload) {
     reads.environment.extend(place.marker.map(str::to_owned));
     reads.files.extend(place.file.map(PathBuf::from));
     if workload.platform == Platform::Coder {
-        reads.environment.extend([coder::BUILD, coder::TRANSITION].map(str::to_owned));
+        reads.environment.extend([coder::CODER_BUILD, coder::CODER_TRANSITION].map(str::to_owned));
     }
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use credmint_agent_protocol::Credential;
-use credmint_identities::Caller;
+use credmint_identities::{CODER_BUILD, CODER_TRANSITION, Caller};
 use credmint_local_machine::clock;
 use credmint_settings::{Settings, WhenAbsent};
 use credmint_vocabulary::{Deadline, Failure, FailureKind, RouteName, Secret, Timestamp};
@@ -19,10 +19,7 @@ use crate::recipe::Recipe;
 use crate::who;
 
 /// What a provisioner of Coder says about a job; empty is the same as not there.
-const BUILD: &str = "CODER_WORKSPACE_BUILD_ID";
-const TRANSITION: &str = "CODER_WORKSPACE_TRANSITION";
-/// Both of them.
-pub(crate) const READS: &[&str] = &[BUILD, TRANSITION];
+pub(crate) const READS: &[&str] = &[CODER_BUILD, CODER_TRANSITION];
 
 /// Lists what of the caller's environment tells a job without a user from one with a user.
 pub(crate) fn reads(settings: &Settings, name: &RouteName) -> &'static [&'static str] {
@@ -46,10 +43,10 @@ impl Job {
     pub(crate) fn of(found: &[(String, Secret<String>)]) -> Option<Self> {
         let is = |name: &str, value: &[u8]| found.iter().any(|(own, found)| own == name && found.same_as(value));
         let has = |name: &str| found.iter().any(|(own, value)| own == name && !value.is_empty());
-        match (has(TRANSITION), has(BUILD)) {
+        match (has(CODER_TRANSITION), has(CODER_BUILD)) {
             (false, _) => None,
             (true, false) => Some(Self::WithoutUser),
-            (true, true) if is(TRANSITION, b"start") => Some(Self::Start),
+            (true, true) if is(CODER_TRANSITION, b"start") => Some(Self::Start),
             (true, true) => Some(Self::End),
         }
     }
@@ -166,7 +163,7 @@ mod tests {
     use super::*;
 
     fn job(build: &str, transition: &str) -> Option<Job> {
-        let found = [(BUILD, build), (TRANSITION, transition)];
+        let found = [(CODER_BUILD, build), (CODER_TRANSITION, transition)];
         Job::of(&found.map(|(name, value)| (name.to_owned(), Secret::from(value))))
     }
 

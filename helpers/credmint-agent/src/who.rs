@@ -35,13 +35,7 @@ pub(crate) async fn choose(
     let (mut asked, mut person) = (Vec::new(), None);
     for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
         let session = session_of(name, identity);
-        let found = match (session, identity.person()) {
-            (Some(key), Some(person)) => {
-                of_person(agent, recipe, (name, key, person), deadline).await?.map(|(token, own)| (token, Some(own)))
-            }
-            _ => of_workload(agent, recipe, name, identity, deadline).await?.map(|token| (token, None)),
-        };
-        if let Some((token, sign_in)) = found {
+        if let Some((token, sign_in)) = answer_of(agent, recipe, (name, identity), deadline).await? {
             return Ok(Some(Chosen { name: name.to_owned(), token, sign_in }));
         }
         person = person.or_else(|| session.map(|_| name));
@@ -57,17 +51,27 @@ pub(crate) async fn choose(
 /// Tells whether each identity of a route says that there is nobody: one that is broken says something else.
 pub(crate) async fn has_nobody(agent: &Rc<Agent>, recipe: &Recipe, deadline: Deadline) -> bool {
     for (name, identity) in recipe.route().into_iter().flat_map(|route| route.identities()) {
-        let found = match (session_of(name, identity), identity.person()) {
-            (Some(key), Some(person)) => {
-                of_person(agent, recipe, (name, key, person), deadline).await.map(|found| found.is_some())
-            }
-            _ => of_workload(agent, recipe, name, identity, deadline).await.map(|found| found.is_some()),
-        };
-        if !matches!(found, Ok(false)) {
+        if !matches!(answer_of(agent, recipe, (name, identity), deadline).await, Ok(None)) {
             return false;
         }
     }
     true
+}
+
+/// Asks one identity: a token, with the sign-in that it is of if it is a person's.
+async fn answer_of(
+    agent: &Rc<Agent>,
+    recipe: &Recipe,
+    (name, identity): (&str, &Identity),
+    deadline: Deadline,
+) -> Result<Option<(SubjectToken, Option<SignIn>)>, (Failure, Duration)> {
+    match (session_of(name, identity), identity.person()) {
+        (Some(key), Some(person)) => {
+            let found = of_person(agent, recipe, (name, key, person), deadline).await?;
+            Ok(found.map(|(token, sign_in)| (token, Some(sign_in))))
+        }
+        _ => Ok(of_workload(agent, recipe, name, identity, deadline).await?.map(|token| (token, None))),
+    }
 }
 
 /// Asks the session of a person; signed out is absent, what is over or belongs to another sign-in is a failure. The token comes

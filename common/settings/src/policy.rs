@@ -19,6 +19,14 @@ pub struct Policy {
     pub after_run: AfterRun,
 }
 
+impl Policy {
+    /// Tells whether it matters who asks, and what their run is about.
+    #[must_use]
+    pub const fn is_about_who_asks(&self) -> bool {
+        self.plan_issuer.is_some() || self.allow.is_some()
+    }
+}
+
 /// What becomes of what was granted for a run of `credmint exec`, and nobody else has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]

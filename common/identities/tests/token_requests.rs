@@ -210,3 +210,16 @@ async fn a_pass_is_sent_over_tls_or_to_this_machine_only() {
     let error = asked(&buildkite, &caller).await.unwrap_err();
     assert_eq!(error.to_string(), "BUILDKITE_AGENT_ACCESS_TOKEN holds no token");
 }
+
+#[tokio::test]
+async fn an_address_is_taken_as_it_stands_or_not_at_all() {
+    for case in CASES {
+        let fake = Fake::start(|_| said(200, "{}")).await;
+        for odd in ["/\nX-Evil: 1", "/\r\n", " ", "/\\@192.0.2.1/", "/\t"] {
+            let caller = case.job(&format!("{}{odd}", fake.address));
+            let error = asked(&case.identity(), &caller).await.unwrap_err();
+            assert!(error.to_string().ends_with(" is no address"), "{} {odd:?}: {error}", case.marker);
+        }
+        assert!(fake.paths().is_empty(), "{}", case.marker);
+    }
+}
